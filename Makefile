@@ -1,0 +1,38 @@
+# Everything runs in .venv, which the first target that needs it creates. Only python3 and make are required.
+PYTHON ?= python3
+# Extra options for the PyTorch step only, e.g. an index that serves CPU wheels.
+TORCH_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.PHONY: venv demo test lint typecheck bench clean
+
+venv: $(STAMP)
+
+# PyTorch first and alone: a later resolution must find it installed and never choose another build.
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,plot,cli,dev]'
+	touch $@
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+test: lint typecheck
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+
+lint: $(STAMP)
+	$(BIN)/python -m ruff check .
+
+typecheck: $(STAMP)
+	$(BIN)/python -m mypy
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.fidelity
+	$(BIN)/python -m benchmarks.speed
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

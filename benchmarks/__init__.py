@@ -1,0 +1,1 @@
+"""Speed, fidelity and growth benchmarks; run them with ``python -m benchmarks.<name>``."""

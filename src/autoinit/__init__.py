@@ -1,0 +1,21 @@
+"""AutoInit: initial weights for any neural network, so that signals neither explode nor vanish.
+
+    plan = autoinit.initialize(model, inputs)
+
+Importing this package imports no deep learning framework.
+"""
+
+from . import rules
+from .api import check, forget_rule, initialize, measure, plan, rule
+from .core.inputs import Input
+from .core.plan import Plan
+from .core.propagate import RuleSet
+from .core.signal import Signal, independent
+from .errors import AutoInitError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "check", "forget_rule", "independent", "initialize", "measure",
+    "plan", "rule", "rules",
+]  # fmt: skip

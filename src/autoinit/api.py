@@ -1,0 +1,129 @@
+"""plan, initialize, check, measure: they pick the front end from the object, and hold no framework themselves."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from .core.options import Options, read_options
+from .core.plan import Plan
+from .core.propagate import RuleSet
+from .errors import ModelError, OptionError
+from .measurement import Measurement, compare
+from .rules import RULES
+
+_FRONT_ENDS = {"torch": "autoinit.frontends.torch.front"}
+"""Framework -> front end. A front end is imported only if its framework has been imported by the user."""
+
+_USER_RULES: dict[Any, Callable[..., Any]] = {}
+
+
+def front_end_of(model: Any) -> Any:
+    """The front end that understands `model`."""
+    for framework, path in _FRONT_ENDS.items():
+        if framework in sys.modules:
+            front_end = import_module(path)
+            if front_end.understands(model):
+                return front_end
+    raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
+                     fix="give a torch.nn.Module")  # fmt: skip
+
+
+def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Teach AutoInit a layer or function of your own.
+
+    The decorated function takes the layer (or function) and the incoming signals, and returns the outgoing one::
+
+        @autoinit.rule(MyLayer)
+        def my_layer(layer, x):
+            return x.scaled(layer.gain)
+    """
+    if not isinstance(target, type) and not callable(target):
+        raise OptionError("a rule is for a layer class or a function", received=repr(target), fix="@autoinit.rule(MyLayer)")
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if target in _USER_RULES:
+            raise OptionError("there is a rule for this already", received=repr(target),
+                              fix="autoinit.forget_rule(...) first, or pass rules={...} for one call")  # fmt: skip
+        _USER_RULES[target] = function
+        return function
+
+    return register
+
+
+def forget_rule(target: Any) -> None:
+    """Remove a rule made with `rule`."""
+    _USER_RULES.pop(target, None)
+
+
+def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
+    """The table of neutral rules, and the user's rules for their own layers."""
+    given = options.rules
+    if given is None:
+        return RuleSet(RULES), _USER_RULES
+    if isinstance(given, RuleSet):
+        return RuleSet({**RULES, **given.table}, given.project), _USER_RULES
+    if isinstance(given, Mapping):
+        neutral = {k: v for k, v in given.items() if isinstance(k, str)}
+        unknown = [k for k in neutral if k not in RULES]
+        if unknown:
+            raise OptionError("no such op", where="rules", received=unknown[0],
+                              fix="keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY")  # fmt: skip
+        return RuleSet({**RULES, **neutral}), {**_USER_RULES, **{k: v for k, v in given.items() if not isinstance(k, str)}}
+    raise OptionError("'rules' takes a mapping or a rule set", received=type(given).__name__, fix="rules={MyLayer: my_rule}")
+
+
+def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
+    """Analyse `model` without touching it, and return what should be done to its parameters.
+
+    inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
+        batch only mean, variance and axis correlations are used.
+    variance: the variance every weight layer's output gets (the paper's nu; default 1).
+    distribution: "truncated_normal" (default), "normal", "uniform" or "orthogonal".
+    seed: for drawing the weights.
+    training: analyse in training mode (default) or evaluation mode.
+    skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.
+    keep_zeros: leave parameters that are exactly zero now as they are (default).
+    center: "bias" lets biases cancel the mean that comes in.
+    rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
+        `autoinit.rules.independent`.
+    """
+    return _analyse(model, inputs, read_options(options), check=False)
+
+
+def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
+    front_end = front_end_of(model)
+    rules, own = _rules(options)
+    made: Plan = front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check)
+    return made
+
+
+def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
+    """Set the initial weights of `model` in place so that signals neither explode nor vanish; returns the plan.
+
+    Options as for `plan`.
+    """
+    made = plan(model, inputs, **options)
+    made.apply(model)
+    return made
+
+
+def check(model: Any, inputs: Any = None, **options: Any) -> Plan:
+    """Predict what the present weights do to signals. Changes nothing. Options as for `plan`."""
+    return _analyse(model, inputs, read_options(options), check=True)
+
+
+def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:
+    """Run noise (or your batch) through the real model and put what is measured beside what is predicted.
+
+    The model's weights are used as they are; its state is as before afterwards.
+    """
+    if not isinstance(repeats, int) or repeats < 1:
+        raise OptionError("'repeats' takes a positive integer", received=repr(repeats), fix="repeats=1")
+    settings = read_options(options)
+    front_end = front_end_of(model)
+    predicted = _analyse(model, inputs, settings, check=True)
+    runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
+    return compare(predicted, runs)

@@ -1,0 +1,57 @@
+"""Moving the axes of a moment table K (shape (2,)*d; index 0 on an axis: same place, 1: different places)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .signal import Array
+
+
+def same(K: Array, axis: int) -> Array:
+    """The moments of two entries at the same place along `axis`; the axis is gone."""
+    return np.take(K, 0, axis=axis)
+
+
+def different(K: Array, axis: int) -> Array:
+    """The moments of two entries at different places along `axis`; the axis is gone."""
+    return np.take(K, 1, axis=axis)
+
+
+def mean_over(K: Array, axis: int, n: int) -> Array:
+    """The moments of the mean over an axis of size n: K(same) / n + (1 - 1/n) K(different); the axis is gone."""
+    return same(K, axis) / n + (1.0 - 1.0 / n) * different(K, axis)
+
+
+def merge(K: Array, axis: int, sizes: Sequence[int]) -> Array:
+    """Merge the len(sizes) axes from `axis` on into one. No axes at all make a new one of size 1.
+
+    A different place of the merged axis differs on some subset T of the old ones: the mean over all T but the
+    empty one with weights prod_{a in T} (n_a - 1).
+    """
+    parts = len(sizes)
+    if parts == 0:
+        return np.stack([K, K], axis=axis)
+    if parts == 1:
+        return K
+    table = K.reshape(K.shape[:axis] + (2**parts,) + K.shape[axis + parts :])
+    weights = np.ones(1)
+    for n in sizes:
+        weights = np.multiply.outer(weights, np.array([1.0, n - 1.0])).ravel()
+    first = np.take(table, 0, axis=axis)
+    weights[0] = 0.0
+    total = float(weights.sum())
+    if total == 0.0:
+        return np.stack([first, first], axis=axis)
+    other = np.tensordot(table, weights / total, axes=([axis], [0]))
+    return np.stack([first, other], axis=axis)
+
+
+def split(K: Array, axis: int, parts: int) -> Array:
+    """Split an axis into `parts`: two entries differ along the old axis if they differ along any of the new."""
+    if parts == 1:
+        return K
+    first, other = same(K, axis), different(K, axis)
+    table = np.stack([first] + [other] * (2**parts - 1), axis=axis)
+    return table.reshape(K.shape[:axis] + (2,) * parts + K.shape[axis + 1 :])

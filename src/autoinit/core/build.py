@@ -1,0 +1,88 @@
+"""From the outcome of a propagation to the plan."""
+
+from __future__ import annotations
+
+from .graph import Graph, Node, ParameterView, Value
+from .options import Options
+from .plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from .propagate import Outcome
+from .roles import weight_slots
+from .signal import Signal
+from .weights import Part
+
+
+def build_plan(
+    graph: Graph, outcome: Outcome, options: Options, *, model: str, framework: str, check: bool = False
+) -> Plan:
+    status = {index: kind for index, kind, _ in outcome.notes if kind in ("simulated", "passed")}
+    tensors: list[TensorPlan] = []
+    by_value: dict[int, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for k, value in enumerate(node.outputs):
+            signal = outcome.signals.get(value.id)
+            if signal is None:
+                continue
+            by_value[value.id] = len(tensors)
+            row = _tensor(len(tensors), node, k, signal, status.get(index, "rule"))
+            if k == 0 and index in outcome.weight_nodes:
+                _weight_layer(row, node, outcome, index)
+            tensors.append(row)
+    first_row = {id(node): by_value.get(node.outputs[0].id) for node in graph.nodes if node.outputs}
+    parameters = []
+    for name, decision in outcome.decisions.of.items():
+        layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
+        parts = [_part(part) for _, part in decision.parts] if not check else []
+        parameters.append(
+            ParameterPlan(name, list(decision.parameter.shape), decision.action, decision.reason, parts, layer)
+        )
+    notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
+    notes += [Note("info", "model", text) for text in graph.notes]
+    notes += [
+        Note("warning", name, "no values to measure (meta device): taken as 1 for a gain, 0 otherwise")
+        for name in sorted(outcome.decisions.assumed)
+    ]
+    outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
+    return Plan(
+        model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
+        seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
+        outputs=outputs, checked=check,
+    )  # fmt: skip
+
+
+def _unique(notes: list[Note]) -> list[Note]:
+    seen: dict[tuple[str, str, str], Note] = {}
+    for note in notes:
+        seen.setdefault((note.kind, note.place, note.message), note)
+    return list(seen.values())
+
+
+def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
+    correlation = [round(signal.correlation(axis), 6) for axis in range(signal.ndim)]
+    return TensorPlan(
+        index, node.module, node.label or node.op, node.call, k, list(signal.shape), signal.mean, signal.variance,
+        signal.tensor_variance(), signal.second, correlation, status=status,
+    )  # fmt: skip
+
+
+def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> None:
+    slots = list(weight_slots(node)) or list(node.attrs.get("weights", ()))
+    target = outcome.weight_nodes[index]
+    row.target = target if target == target else None
+    row.weight = "(computed weight)"
+    for slot in slots:
+        ref = node.inputs[slot]
+        if isinstance(ref, ParameterView):
+            row.weight = ref.name
+    data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
+    weight = next((d for d in outcome.decisions.of.values() if d.parameter.name == row.weight), None)
+    if data and weight and weight.parts and data[0].id in outcome.signals:
+        incoming = outcome.signals[data[0].id].second
+        std = weight.parts[0][1].std
+        if incoming > 0 and std > 0:
+            row.fan = row.second / (std**2 * incoming)
+
+
+def _part(part: Part) -> PartPlan:
+    v = part.view
+    return PartPlan(list(v.shape), list(v.stride), v.offset, part.kind, float(part.std), list(part.rows), part.groups,
+                    part.of, part.value)  # fmt: skip

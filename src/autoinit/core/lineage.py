@@ -1,0 +1,208 @@
+"""Dependence between signals that come from a common ancestor.
+
+A signal may know itself as a linear combination of *averages* of other signals,
+
+    x = offset + sum_k c_k A_k(r_k),
+
+where A averages the root r over a window of w entries per axis (w = 1: the entry itself, w = n: the mean of the
+axis). That is enough for x + x, x - mean(x), avgpool(x) - x and layer normalisation to be exact: the cross moment
+E[A_i(r) A_j(r)] only needs the chance that the two averaged entries coincide along each axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .expression import X, affine
+from .gaussian import analyse, cross_analyse
+from .signal import Array, Signal, settle_singletons
+
+MOST_TERMS = 8
+"""A longer combination is forgotten: the signal becomes a root of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """``coefficient * (root averaged over windows)``; `picks` names the part of an axis that was cut out."""
+
+    coefficient: float
+    root: Signal
+    windows: tuple[float, ...]
+    picks: tuple[Any, ...]
+
+    def times(self, factor: float) -> Term:
+        return Term(self.coefficient * factor, self.root, self.windows, self.picks)
+
+
+def itself(signal: Signal, coefficient: float = 1.0) -> Term:
+    return Term(coefficient, signal, (1.0,) * signal.ndim, (None,) * signal.ndim)
+
+
+def averaged(signal: Signal, windows: tuple[float, ...]) -> tuple[Term, ...]:
+    """Terms of `signal` averaged over `windows` (1 leaves an axis alone)."""
+    _, terms = combination(signal)
+    return tuple(
+        Term(t.coefficient, t.root, tuple(max(a, b) for a, b in zip(t.windows, windows, strict=True)), t.picks)
+        for t in terms
+        if t.root.ndim == signal.ndim
+    )
+
+
+def picked(signal: Signal, axis: int, pick: Any) -> tuple[Term, ...]:
+    """Terms of the part `pick` of `signal` along `axis`."""
+    picks = tuple(pick if a == axis else None for a in range(signal.ndim))
+    return (Term(1.0, signal, (1.0,) * signal.ndim, picks),)
+
+
+def combination(signal: Signal) -> tuple[float, tuple[Term, ...]]:
+    """(offset, terms) of a signal: its own, those of an affine map of its source, or simply itself."""
+    if signal.terms:
+        return 0.0, signal.terms
+    if signal.source is not signal:
+        line = affine(signal.expr)
+        if line is not None:
+            slope, offset = line
+            inner_offset, inner = combination(signal.source)
+            return offset + slope * inner_offset, tuple(t.times(slope) for t in inner)
+    return 0.0, (itself(signal),)
+
+
+def joined(*parts: tuple[float, Signal]) -> tuple[Term, ...]:
+    """Terms of sum_k c_k x_k for a result that is to remember its parts; empty if that is too long a story."""
+    terms: list[Term] = []
+    for coefficient, signal in parts:
+        offset, inner = combination(signal)
+        if offset != 0.0:
+            inner = (itself(signal),)
+        terms.extend(t.times(coefficient) for t in inner)
+    return tuple(terms) if len(terms) <= MOST_TERMS else ()
+
+
+def cross_moment(u: Signal, v: Signal) -> Array:
+    """E[u_i v_j] for every pattern S of axes on which i and j differ. Shapes must have the same rank."""
+    if u.source is v.source and u.source.ndim == u.ndim:
+        return _same_source(u, v)
+    u_offset, u_terms = combination(u)
+    v_offset, v_terms = combination(v)
+    total = np.full((2,) * u.ndim, u.mean * v.mean)
+    for a in u_terms:
+        for b in v_terms:
+            if a.root is b.root and a.root.ndim == u.ndim:
+                base = a.root.mean**2
+                total = total + a.coefficient * b.coefficient * (_same_root(a, b) - base)
+            elif a.root.source is b.root.source and a.root.shape == b.root.shape and a.windows == b.windows:
+                if a.picks == b.picks:
+                    base = a.root.mean * b.root.mean
+                    total = total + a.coefficient * b.coefficient * (_same_source(a.root, b.root) - base)
+    if np.allclose(total, u.mean * v.mean) and (u.source is not u or v.source is not v):
+        total = _through_functions(u, v, total)
+    return total
+
+
+def _same_source(u: Signal, v: Signal) -> Array:
+    source = u.source
+    if u.expr is X and v.expr is X:
+        return source.K
+    both = cross_analyse(u.expr, v.expr, source.mean, source.variance)
+    return np.asarray(both.pair(source.covariance.ravel()), float).reshape(source.K.shape)
+
+
+def _through_functions(u: Signal, v: Signal, total: Array) -> Array:
+    """Functions of two different but correlated Gaussian sources: first order in their covariance (Stein)."""
+    if u.source is u and v.source is v:
+        return total
+    if u.source.shape != u.shape or v.source.shape != v.shape:
+        return total
+    base = cross_moment(u.source, v.source) - u.source.mean * v.source.mean
+    if not np.any(np.abs(base) > 1e-12):
+        return total
+    return total + _gain(u) * _gain(v) * base
+
+
+def _gain(signal: Signal) -> float:
+    """E[f'(u)]: the slope of the best linear approximation of the signal in its source."""
+    source = signal.source
+    if signal.expr is X or source.variance <= 0:
+        return 1.0
+    analysis = analyse(signal.expr, source.mean, source.variance)
+    return float((analysis.cross(source.variance) - source.mean * analysis.mean) / source.variance)
+
+
+def _same_root(a: Term, b: Term) -> Array:
+    """E[A(r)_i B(r)_j]: along each axis the two entries coincide with some probability, else they differ."""
+    root = a.root
+    K = root.K
+    for axis, n in enumerate(root.shape):
+        if n == 1:
+            continue
+        p, q = _coincidence(a.windows[axis], b.windows[axis], a.picks[axis], b.picks[axis], n)
+        if (p, q) == (1.0, 0.0):
+            continue
+        same, different = np.take(K, 0, axis=axis), np.take(K, 1, axis=axis)
+        K = np.stack([p * same + (1 - p) * different, q * same + (1 - q) * different], axis=axis)
+    return K
+
+
+def _coincidence(wa: float, wb: float, pick_a: Any, pick_b: Any, n: int) -> tuple[float, float]:
+    """P(same entry | same place), P(same entry | different places) along one axis of size n."""
+    if pick_a != pick_b:
+        return 0.0, 0.0
+    window = min(max(wa, wb), float(n))
+    if window <= 1:
+        return 1.0, 0.0
+    p = 1.0 / window
+    return p, (1.0 - p) / (n - 1)
+
+
+def dependent(u: Signal, v: Signal) -> bool:
+    """Whether the two signals are known to be correlated beyond their means."""
+    return not np.allclose(cross_moment(u, v), u.mean * v.mean, rtol=1e-9, atol=0.0)
+
+
+def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:
+    """`signal` broadcast to `shape` (leading axes added; size-1 axes stretched). Moments stay, by convention."""
+    if signal.shape == shape:
+        return signal
+    missing = len(shape) - signal.ndim
+    if missing == 0 and all(n == m or n == 1 for n, m in zip(signal.shape, shape, strict=True)):
+        return _stretched(signal, shape)
+    key = ("aligned", shape)
+    if key in signal.memo:
+        return signal.memo[key]
+    if signal.source is not signal:
+        made = Signal.function(aligned(signal.source, shape), signal.expr)
+    else:
+        K = signal.K
+        for _ in range(missing):
+            K = np.stack([K, K], axis=0)
+        made = Signal(signal.shape, signal.mean, signal.K) if missing < 0 else _raw(shape, signal, K, missing)
+    signal.memo[key] = made
+    return made
+
+
+def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Signal:
+    made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles)
+    return _stretched(made, shape)
+
+
+def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
+    if signal.shape == shape:
+        return signal
+    key = ("stretched", shape)
+    if key not in signal.memo:
+        if signal.source is not signal:
+            made = Signal.function(_stretched(signal.source, shape), signal.expr, mean=signal.mean, K=signal.K)
+        else:
+            made = Signal.__new__(Signal)
+            made.shape = shape
+            made._mean, made._K = signal.mean, settle_singletons(signal.K, shape)
+            made.profiles = tuple(
+                None if n != m else p for p, n, m in zip(signal.profiles, signal.shape, shape, strict=True)
+            )
+            made.source, made.expr = made, X
+            made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
+        signal.memo[key] = made
+    return signal.memo[key]

@@ -1,0 +1,74 @@
+"""The options that every entry point takes, checked in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from typing import Any
+
+from ..errors import OptionError
+
+DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
+CENTRES = (None, "bias")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """See `autoinit.plan` for their meaning."""
+
+    variance: float = 1.0
+    distribution: str = "truncated_normal"
+    seed: int = 0
+    training: bool = True
+    skip: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    keep_zeros: bool = True
+    center: str | None = None
+    rules: Any = None
+    strict: bool = field(default=False)
+    """Raise when a rule fails instead of falling back (for tests of rules)."""
+
+    def covers(self, *names: str) -> bool:
+        """Whether `skip` and `only` leave a parameter with these names to us."""
+        if any(fnmatchcase(name, pattern) for name in names for pattern in self.skip):
+            return False
+        return not self.only or any(fnmatchcase(name, pattern) for name in names for pattern in self.only)
+
+
+def read_options(given: dict[str, Any]) -> Options:
+    """Build `Options`, or raise an `OptionError` that says what is wrong with which option."""
+    names = [f for f in Options.__slots__]
+    for name in given:
+        if name not in names:
+            close = get_close_matches(name, names, n=1)
+            hint = f"did you mean '{close[0]}'?" if close else f"known options: {', '.join(sorted(names))}"
+            raise OptionError(f"unknown option '{name}'", received=f"{name}={given[name]!r}", fix=hint)
+    values = dict(given)
+    for name in ("skip", "only"):
+        value = values.get(name, ())
+        values[name] = (value,) if isinstance(value, str) else tuple(value or ())
+        if not all(isinstance(p, str) for p in values[name]):
+            raise OptionError(f"'{name}' takes name patterns", received=repr(value), fix=f"{name}='head.*'")
+    options = Options(**values)
+    _positive("variance", options.variance)
+    _one_of("distribution", options.distribution, DISTRIBUTIONS)
+    _one_of("center", options.center, CENTRES)
+    if isinstance(options.seed, bool) or not isinstance(options.seed, int):
+        raise OptionError("'seed' takes an integer", received=repr(options.seed), fix="seed=0")
+    return options
+
+
+def _positive(name: str, value: Any) -> None:
+    try:
+        good = 0 < float(value) < float("inf")
+    except (TypeError, ValueError):
+        good = False
+    if not good:
+        raise OptionError(f"'{name}' takes a finite positive number", received=repr(value), fix=f"{name}=1.0")
+
+
+def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    if value not in allowed:
+        choices = ", ".join(repr(a) for a in allowed)
+        raise OptionError(f"'{name}' takes one of {choices}", received=repr(value), fix=f"{name}={allowed[0]!r}")

@@ -1,0 +1,197 @@
+"""The plan: plain data about what will be done to which parameter, and what every tensor will look like."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..errors import PlanError
+
+FORMAT = 1
+
+
+@dataclass(slots=True)
+class PartPlan:
+    """A strided region of a parameter and its filling."""
+
+    shape: list[int]
+    stride: list[int]
+    offset: int
+    kind: str
+    """random, uniform, orthogonal, constant, centre."""
+    std: float
+    rows: list[int] = field(default_factory=lambda: [0])
+    groups: int = 1
+    of: str = ""
+    value: float = 0.0
+
+
+@dataclass(slots=True)
+class ParameterPlan:
+    """What happens to one parameter: action is set, gain, zero, kept, shared or unreached."""
+
+    name: str
+    shape: list[int]
+    action: str
+    reason: str
+    parts: list[PartPlan] = field(default_factory=list)
+    layer: int | None = None
+    """Index of the tensor whose variance this parameter was set for."""
+
+    @property
+    def std(self) -> float | None:
+        return self.parts[0].std if self.parts else None
+
+
+@dataclass(slots=True)
+class TensorPlan:
+    """The predicted signal of one tensor."""
+
+    index: int
+    module: str
+    op: str
+    call: int
+    output: int
+    shape: list[int]
+    mean: float
+    variance: float
+    """Variance of one entry, over weights, data and noise."""
+    tensor_variance: float
+    """What x.var() over the whole tensor measures on average."""
+    second: float
+    correlation: list[float]
+    """Correlation of two entries that differ along one axis, per axis."""
+    weight: str | None = None
+    """The parameter that this op contracts with, if it is a weight layer."""
+    target: float | None = None
+    """The variance that the weight was solved for."""
+    fan: float | None = None
+    status: str = "rule"
+    """rule, simulated or passed."""
+
+
+@dataclass(slots=True)
+class Note:
+    """Something the reader should know: kind is warning, simulated, passed or info."""
+
+    kind: str
+    place: str
+    message: str
+
+
+@dataclass(slots=True)
+class Plan:
+    """The result of an analysis. `apply` puts it into a model; everything else only reads it."""
+
+    model: str
+    framework: str
+    variance: float
+    distribution: str
+    seed: int
+    training: bool
+    parameters: list[ParameterPlan]
+    tensors: list[TensorPlan]
+    notes: list[Note]
+    outputs: list[int] = field(default_factory=list)
+    checked: bool = False
+    """The plan describes the weights as they are (`check`), and sets nothing."""
+
+    def __getitem__(self, name: str) -> ParameterPlan:
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise PlanError("no parameter of that name in the plan", received=name,
+                        fix=f"one of: {', '.join(p.name for p in self.parameters[:5])} ...")  # fmt: skip
+
+    @property
+    def warnings(self) -> list[Note]:
+        return [n for n in self.notes if n.kind == "warning"]
+
+    @property
+    def weight_layers(self) -> list[TensorPlan]:
+        return [t for t in self.tensors if t.weight is not None]
+
+    def unreached(self) -> list[str]:
+        """Parameters that the walk never met."""
+        return [p.name for p in self.parameters if p.action == "unreached"]
+
+    def changed(self) -> Iterator[ParameterPlan]:
+        """Parameters that `apply` writes."""
+        return (p for p in self.parameters if p.parts)
+
+    def apply(self, model: Any, seed: int | None = None) -> Any:
+        """Draw the weights and write them into `model`: all of them, or none if anything does not fit."""
+        from ..api import front_end_of
+
+        return front_end_of(model).apply(self, model, self.seed if seed is None else seed)
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan as JSON."""
+        Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan written by `save`. Loading never runs code."""
+        try:
+            data = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (json.JSONDecodeError, UnicodeDecodeError) as error:
+            raise PlanError("the file is not JSON", where=str(path), received=str(error),
+                            fix="load a file that Plan.save wrote") from error  # fmt: skip
+        return cls.from_dict(data, where=str(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"autoinit_plan": FORMAT, **_clean(asdict(self))}
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "plan") -> Plan:
+        if not isinstance(data, dict) or data.get("autoinit_plan") != FORMAT:
+            raise PlanError("not a plan of this format", where=where, received=type(data).__name__,
+                            fix="load a file that Plan.save wrote")  # fmt: skip
+        try:
+            rest = {k: v for k, v in data.items() if k != "autoinit_plan"}
+            parameters = [
+                ParameterPlan(**{**p, "parts": [PartPlan(**part) for part in p["parts"]]}) for p in rest.pop("parameters")
+            ]
+            tensors = [TensorPlan(**t) for t in rest.pop("tensors")]
+            notes = [Note(**n) for n in rest.pop("notes")]
+            return cls(parameters=parameters, tensors=tensors, notes=notes, **rest)
+        except (TypeError, KeyError) as error:
+            raise PlanError("the plan is damaged", where=where, received=str(error), fix="save it again") from error
+
+    def summary(self) -> str:
+        """One line."""
+        layers = self.weight_layers
+        done = sum(p.action in ("set", "gain", "zero") for p in self.parameters)
+        words = [f"{len(layers)} weight layers", f"{done} of {len(self.parameters)} parameters set"]
+        for kind, label in (("warning", "warnings"), ("simulated", "ops simulated"), ("passed", "ops passed through")):
+            count = sum(n.kind == kind for n in self.notes)
+            if count:
+                words.append(f"{count} {label}")
+        if self.unreached():
+            words.append(f"{len(self.unreached())} parameters not reached")
+        return ", ".join(words)
+
+    def __str__(self) -> str:
+        from ..report.text import table
+
+        return table(self)
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw variance against depth (needs matplotlib)."""
+        from ..report.plot import plot
+
+        return plot(self, path, **options)
+
+
+def _clean(value: Any) -> Any:
+    """JSON has no inf and nan: they become None."""
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else None
+    if isinstance(value, dict):
+        return {k: _clean(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_clean(v) for v in value]
+    return value

@@ -1,0 +1,361 @@
+"""The interpreter: a loop over nodes that carries signals through the rules and solves for weights on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import RuleError
+from .decide import Decisions
+from .lineage import aligned
+from .graph import Constant, Graph, Node, ParameterView, Reference, Value
+from .options import Options
+from .roles import bias_slot, gain_slots, recurrent_parts, weight_rows, weight_slots
+from .signal import Signal, constant, from_array, independent
+from .unknown import passed_through, simulate
+from .weights import Derived, Part, combined_degrees, gain
+
+DEAD = -1e4
+MOST_PASSES = 8
+HUGE = 1e60
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Rules to use: `table` maps ops to functions; `project` (if any) is applied to every signal."""
+
+    table: dict[str, Callable[..., Any]]
+    project: Callable[[Signal], Signal] | None = None
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a pass found."""
+
+    signals: dict[int, Signal]
+    decisions: Decisions
+    notes: list[tuple[int, str, str]] = field(default_factory=list)
+    """(node, kind, message)"""
+    weight_nodes: dict[int, float] = field(default_factory=dict)
+    """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
+
+
+def propagate(graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False) -> Outcome:
+    """Carry signals through the graph. Tables that are tied to a later projection need a few passes."""
+    tied = set() if check else _tied_tables(graph)
+    provisional = {name: float(options.variance) ** 0.5 for name in tied}
+    for _ in range(MOST_PASSES):
+        run = Propagation(graph, inputs, options, rules, check, provisional)
+        outcome = run.run()
+        changed = False
+        for name in tied:
+            parts = outcome.decisions.of[name].parts
+            std = parts[0][1].std if parts else provisional[name]
+            changed |= abs(std - provisional[name]) > 1e-6 * abs(std)
+            provisional[name] = std
+        if not changed:
+            break
+    return outcome
+
+
+def _tied_tables(graph: Graph) -> set[str]:
+    tables, contracted = set(), set()
+    for node in graph.nodes:
+        for slot in weight_slots(node):
+            ref = node.inputs[slot]
+            if isinstance(ref, ParameterView):
+                (tables if node.op == "embedding" else contracted).add(ref.name)
+    return tables & contracted
+
+
+class Propagation:
+    """One pass. Also the context that rules talk to."""
+
+    def __init__(
+        self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
+        provisional: dict[str, float],
+    ) -> None:  # fmt: skip
+        self.graph, self.options, self.rules, self.check = graph, options, rules, check
+        self.training = options.training
+        self.signals: dict[int, Signal] = dict(inputs)
+        self.derived: dict[int, Derived] = {}
+        self.decisions = Decisions(graph, options, check, provisional)
+        self.provisional = provisional
+        self.outcome = Outcome(self.signals, self.decisions)
+        self.index = 0
+        self._constants: dict[int, Signal] = {}
+        self._current: list[Signal | None] = []
+
+    # --- the loop -----------------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        for self.index, node in enumerate(self.graph.nodes):
+            self.step(node)
+        return self.outcome
+
+    def step(self, node: Node) -> None:
+        parts = [self.part(ref) for ref in node.inputs]
+        if any(p is not None for p in parts) and not self._meets_data(node, parts) and self._stays_weight(node, parts):
+            return
+        skipped = self._weight_slots(node, parts)
+        signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
+        self._current = signals
+        outputs = self.evaluate(node, signals)
+        project = self.rules.project
+        for value, signal in zip(node.outputs, outputs, strict=True):
+            signal = self.finite(node, signal)
+            if signal.shape != value.shape:
+                raise RuleError("the rule returned a signal of the wrong shape", where=node.place,
+                                received=f"{signal.shape}, expected {value.shape}", fix="return node.outputs[i].shape")
+            self.signals[value.id] = project(signal) if project else signal
+
+    def evaluate(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
+        rule = self.rules.table.get(node.op)
+        if rule is not None:
+            try:
+                made = rule(node, self, *signals)
+                made = made if isinstance(made, tuple) else (made,)
+                if len(made) != len(node.outputs) or not all(isinstance(s, Signal) for s in made):
+                    raise RuleError("a rule returns one Signal per output of its op", where=node.place, received=repr(made))
+                return made
+            except Exception as error:
+                if self.options.strict or node.attrs.get("users_own"):
+                    raise
+                self.note(node, "warning", f"the rule failed ({type(error).__name__}: {error}); fell back")
+        filled = [s if s is not None else self.signal(node, k, weightless=False) for k, s in enumerate(signals)]
+        found = simulate(node, filled, seed=self.options.seed * 100003 + self.index)
+        if found is not None:
+            self.note(node, "simulated", f"no rule for {node.label or node.op}: measured on samples of the real op")
+            return found
+        self.note(node, "passed", f"no rule for {node.label or node.op} and it cannot be run: mean and variance passed on")
+        return passed_through(node, filled)
+
+    def finite(self, node: Node, signal: Signal) -> Signal:
+        """Overflow must not spread: a signal out of range is capped, and the plan says so."""
+        if signal._K is None:
+            return signal
+        K = signal.K
+        largest = float(np.max(np.abs(K))) if K.size else 0.0
+        if largest < HUGE and np.isfinite(signal.mean):
+            return signal
+        self.note(node, "warning", "the signal overflows here (its second moment is beyond 1e60): capped")
+        level = HUGE
+        return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, level, 0.0).reshape(K.shape))
+
+    # --- operands -------------------------------------------------------------------------------------------------
+
+    def part(self, ref: Reference) -> Derived | None:
+        """The operand as something made of settable parameters alone, if it is."""
+        if isinstance(ref, ParameterView):
+            return self.decisions.plain(ref)
+        if isinstance(ref, Value):
+            return self.derived.get(ref.id)
+        return None
+
+    def signal(self, node: Node, slot: int, weightless: bool = True) -> Signal | None:
+        """The operand as a signal with its present (or decided) values."""
+        ref = node.inputs[slot]
+        if ref is None:
+            return None
+        if isinstance(ref, Constant):
+            return self.constant(ref)
+        if isinstance(ref, ParameterView):
+            return self.parameter(node, slot, ref)
+        if ref.id not in self.signals:
+            derived = self.derived[ref.id]
+            for view in derived.degrees:
+                self.decisions.touch(view.name, self.index, "kept", "used as data: accounted as it is")
+            self.signals[ref.id] = derived.as_is()
+        return self.signals[ref.id]
+
+    def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
+        decisions = self.decisions
+        why = decisions.why_kept(view.name)
+        if slot == bias_slot(node) and why is None and self._weight_is_set(node):
+            return self.bias(node, view)
+        part = decisions.of[view.name].covering(decisions.region(view))
+        if part is not None and part.kind == "random":
+            decisions.touch(view.name, self.index, "shared", "")
+            return Derived(decisions.plain(view).unit, {}, lambda: None).unit.scaled(part.std)  # type: ignore
+        if part is not None and part.kind == "constant":
+            return constant(view.shape, part.std)
+        role = "gain" if slot in gain_slots(node) else "data"
+        decisions.touch(view.name, self.index, "kept", why or _left(role))
+        return decisions.measured(view, role)
+
+    def bias(self, node: Node, view: ParameterView) -> Signal:
+        known = self.decisions.of[view.name].covering(self.decisions.region(view))
+        if known is None:
+            if self.options.center == "bias":
+                reason = "cancels the incoming mean (center='bias')"
+            else:
+                reason = "biases start at zero"
+            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", reason)
+        return constant(view.shape, 0.0)
+
+    def _weight_is_set(self, node: Node) -> bool:
+        """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
+        for slot in weight_slots(node):
+            part = self.part(node.inputs[slot])
+            if part is not None and part.degrees:
+                return True
+        return False
+
+    def constant(self, ref: Constant) -> Signal:
+        """A constant array: measured. Very negative entries are the dead places of a mask."""
+        found = self._constants.get(id(ref))
+        if found is None:
+            array = ref.array()
+            if array is None:
+                found = constant(ref.shape, 0.0)
+            else:
+                values = np.asarray(array, dtype=np.float64)
+                dead = values <= DEAD
+                live = None
+                if dead.any() and not np.all(dead):
+                    live = ~dead
+                values = np.where(dead & (live is not None), 0.0, np.nan_to_num(values, posinf=1e30, neginf=-1e30))
+                found = aligned(from_array(values), ref.shape)
+                if live is not None:
+                    found.live = live
+            self._constants[id(ref)] = found
+        return found
+
+    # --- tensors made of parameters alone -----------------------------------------------------------------------------
+
+    def _meets_data(self, node: Node, parts: list[Derived | None]) -> bool:
+        return any(isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True))
+
+    def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
+        """A node on parameters and constants only: carry unit moments and degrees on, if it is a power law."""
+        if node.op in ("embedding", "recurrent", "conv", "linear", "attention") or node.op not in self.rules.table:
+            return False
+        if node.op in ("matmul", "einsum") and not all(p is not None for p in parts):
+            return False
+        degrees = combined_degrees(node, parts)
+        if degrees is None:
+            return False
+        gains = frozenset().union(*(p.gains for p in parts if p is not None))
+        units: list[Signal | None] = []
+        for k, (ref, p) in enumerate(zip(node.inputs, parts, strict=True)):
+            if p is None:
+                units.append(None if ref is None else self.signal(node, k))
+            elif k in gain_slots(node) and isinstance(ref, ParameterView):
+                gains = gains | {ref.name}
+                units.append(gain(ref))
+            else:
+                units.append(p.unit)
+        if node.op in ("matmul", "einsum"):
+            units = [units[0].scaled(node.inputs[0].shape[-1] ** -0.5), *units[1:]]  # type: ignore[union-attr]
+        try:
+            outputs = self.rules.table[node.op](node, self, *units)
+        except Exception:
+            return False
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        lazy = _Lazy(self, node)
+        for k, (value, unit) in enumerate(zip(node.outputs, outputs, strict=True)):
+            self.derived[value.id] = Derived(unit, degrees, lambda k=k: lazy(k), gains)  # type: ignore[misc]
+        for p in parts:
+            for view in () if p is None else p.degrees:
+                if view not in degrees and node.op in ("normalize", "weight_norm", "elementwise"):
+                    self.decisions.touch(view.name, self.index, "kept", "normalised inside forward: its scale has no effect")
+        return True
+
+    def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
+        """Operands that the rule asks for through `weight`."""
+        slots = set(weight_slots(node))
+        if node.op in ("matmul", "einsum") and len(node.inputs) == 2:
+            weights = [k for k in (1, 0) if self._is_weight(node.inputs[k], parts[k])][:1]
+            node.attrs["weights"] = tuple(weights)
+            slots |= set(weights)
+        return slots
+
+    def _is_weight(self, ref: Reference, part: Derived | None) -> bool:
+        return part is not None or isinstance(ref, ParameterView)
+
+    # --- what rules may ask -----------------------------------------------------------------------------------------
+
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        ref = node.inputs[slot]
+        self.outcome.weight_nodes.setdefault(self.index, float("nan"))
+        part = self.part(ref)
+        if part is None or not part.degrees:
+            kept = self._kept_weight(node, slot, ref)
+            return part.unit if part is not None and kept is None else kept  # type: ignore[return-value]
+        if node.op == "embedding" and isinstance(ref, ParameterView) and ref.name in self.provisional:
+            return part.unit.scaled(self.provisional[ref.name])
+        rows, groups = weight_rows(node, slot)
+        target = float(self.options.variance)
+        before = {v: self.decisions.scale(v) for v in part.degrees}
+        signal = self.decisions.solve(
+            node, self.index, part, rows, groups, second_moment, self.note, target
+        )
+        if any(before[v] is None and self.decisions.scale(v) is not None for v in before):
+            self.outcome.weight_nodes[self.index] = target
+        return signal
+
+    def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal | None:
+        if isinstance(ref, ParameterView):
+            why = self.decisions.why_kept(ref.name) or "used as it is"
+            self.decisions.touch(ref.name, self.index, "kept", why)
+            return self.decisions.measured(ref, "weight")
+        if isinstance(ref, Value) and ref.id in self.derived:
+            return None
+        return self.signal(node, slot)
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        ref = node.inputs[slot] if slot < len(node.inputs) else None
+        if isinstance(ref, Constant):
+            return ref.array()
+        if isinstance(ref, ParameterView) and self.kept(node, slot):
+            return self.graph.parameters[ref.name].read(ref)
+        return None
+
+    def kept(self, node: Node, slot: int) -> bool:
+        ref = node.inputs[slot]
+        return isinstance(ref, ParameterView) and self.decisions.why_kept(ref.name) is not None
+
+    def recurrent(self, node: Node) -> None:
+        """Decide the parameters of a recurrent layer: orthogonal recurrent, Glorot input, zero biases, forget bias 1."""
+        for slot, parts, reason in recurrent_parts(node):
+            ref = node.inputs[slot]
+            if not isinstance(ref, ParameterView):
+                continue
+            why = self.decisions.why_kept(ref.name)
+            if why is not None:
+                self.decisions.touch(ref.name, self.index, "kept", why)
+                continue
+            if self.decisions.scale(ref) is None:
+                for part in parts:
+                    self.decisions.place(part.view, part, self.index, "set", reason)
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        self.outcome.notes.append((self.index, kind, message))
+
+
+class _Lazy:
+    """The present moments of a parameter-only node, worked out when somebody asks."""
+
+    def __init__(self, run: Propagation, node: Node) -> None:
+        self.run, self.node = run, node
+        self.done: tuple[Signal, ...] | None = None
+
+    def __call__(self, k: int) -> Signal:
+        if self.done is None:
+            signals = [self.run.signal(self.node, slot) for slot in range(len(self.node.inputs))]
+            made = self.run.evaluate(self.node, signals)
+            self.done = made
+        return self.done[k]
+
+
+def _left(role: str) -> str:
+    return "norm scale or gain: left as it is" if role == "gain" else "used as data: accounted as it is"
+
+
+def project_independent() -> Callable[[Signal], Signal]:
+    """The paper's model of the signal."""
+    return independent

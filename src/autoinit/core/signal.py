@@ -1,0 +1,253 @@
+"""The signal: second-order description of a random tensor.
+
+A tensor of shape (n_1 ... n_d) is treated as a random array whose law does not change when the indices along
+any one axis are permuted. Its second-order description is the mean m = E[x] and, for every subset S of the axes,
+
+    K(S) = E[x_i x_j],   i and j differ exactly on the axes in S.
+
+`Signal.K` stores these as an array of shape (2,)*d: index 0 on an axis means "same index there", index 1 means
+"different". So ``K[0,...,0] = E[x^2]``, and permuting axes of the tensor permutes axes of K.
+
+Beside the moments a signal remembers, cheaply, where it comes from:
+
+* ``source`` and ``expr``: the entries are ``expr(u)`` of a jointly Gaussian signal ``source``. Elementwise chains
+  stay one function of one source until something else needs their moments (which are computed on demand).
+* ``terms``: the tensor as a linear combination of averages of other signals, so that x - mean(x) is exact.
+* ``profiles``: how E[x^2] varies along an axis (mean 1), made by zero padding and causal masks.
+* ``live``: which entries a mask leaves alive, for a softmax that follows.
+
+Convention: along an axis of size 1 there are no different indices; there K(S with a) = K(S), so that
+broadcasting along it changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .expression import X, Expr
+from .gaussian import analyse
+
+if TYPE_CHECKING:
+    from .lineage import Term
+
+Array = NDArray[np.float64]
+Profiles = tuple[Array | None, ...]
+
+LONGEST_CHAIN = 48
+"""Elementwise chains longer than this are cut: the intermediate tensor becomes a Gaussian source of its own."""
+
+
+class Signal:
+    """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
+
+    __slots__ = (
+        "_K", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        mean: float,
+        K: Array,
+        *,
+        profiles: Profiles | None = None,
+        terms: tuple[Term, ...] = (),
+        live: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.shape = tuple(int(n) for n in shape)
+        self._mean: float | None = float(mean)
+        self._K: Array | None = settle_singletons(np.asarray(K, float).reshape((2,) * len(self.shape)), self.shape)
+        self.profiles: Profiles = profiles if profiles is not None else (None,) * len(self.shape)
+        self.source: Signal = self
+        self.expr: Expr = X
+        self.terms = terms
+        self.live = live
+        self.memo: dict[Any, Signal] = {}
+        self._problem: str | None = None
+
+    @classmethod
+    def function(cls, source: Signal, expr: Expr, *, mean: float | None = None, K: Array | None = None) -> Signal:
+        """The signal ``expr(source)``, elementwise. Moments are integrated on first use unless given."""
+        if expr is X and K is None:
+            return source
+        made = cls.__new__(cls)
+        made.shape = source.shape
+        made._mean = mean
+        made._K = K
+        made.profiles = source.profiles
+        made.source = source
+        made.expr = expr
+        made.terms = ()
+        made.live = None
+        made.memo = {}
+        made._problem = None
+        if expr.depth > LONGEST_CHAIN:
+            return Signal(made.shape, made.mean, made.K, profiles=made.profiles)
+        return made
+
+    def _integrate(self) -> None:
+        source = self.source
+        K = source.K
+        mean, second = source.mean, float(K.flat[0])
+        analysis = analyse(self.expr, mean, max(second - mean * mean, 0.0))
+        self._problem = analysis.problem
+        flat = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
+        flat = np.clip(flat, -analysis.second, analysis.second)
+        flat.flat[0] = analysis.second
+        self._mean = float(analysis.mean)
+        if any(p is not None for p in self.profiles):
+            flat, self.profiles = _profile_through(flat, self.profiles, float(analysis.slope))
+        self._K = flat
+
+    @property
+    def mean(self) -> float:
+        if self._mean is None:
+            self._integrate()
+        assert self._mean is not None
+        return self._mean
+
+    @property
+    def K(self) -> Array:
+        if self._K is None:
+            self._integrate()
+        assert self._K is not None
+        return self._K
+
+    @property
+    def problem(self) -> str | None:
+        """Why the function that made this signal could not be integrated properly, if so."""
+        _ = self.K
+        return self._problem
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def second(self) -> float:
+        """E[x^2]."""
+        return float(self.K.flat[0])
+
+    @property
+    def variance(self) -> float:
+        """Variance of one entry, over weights, data and noise together."""
+        return max(self.second - self.mean**2, 0.0)
+
+    @property
+    def covariance(self) -> Array:
+        """K(S) - m^2: the covariance of two entries that differ exactly on S."""
+        return self.K - self.mean**2
+
+    @property
+    def is_constant(self) -> bool:
+        """Every entry has the same certain value."""
+        K = self.K
+        return bool(K.flat[0] - self.mean**2 <= 1e-12 * max(K.flat[0], 1e-300))
+
+    def tensor_mean_square(self) -> float:
+        """E[(mean of all entries)^2] = sum_S w(S) K(S)."""
+        K = self.K
+        for n in reversed(self.shape):
+            K = K[..., 0] / n + K[..., 1] * (1 - 1 / n)
+        return float(K)
+
+    def tensor_variance(self) -> float:
+        """What ``x.var()`` over the whole tensor measures on average: K(0) - sum_S w(S) K(S)."""
+        return max(self.second - self.tensor_mean_square(), 0.0)
+
+    def correlation(self, axis: int) -> float:
+        """Correlation of two entries that differ along `axis` only."""
+        index = tuple(1 if a == axis % self.ndim else 0 for a in range(self.ndim))
+        variance = self.variance
+        return float((self.K[index] - self.mean**2) / variance) if variance > 0 else 0.0
+
+    def scaled(self, factor: float) -> Signal:
+        """factor * x, keeping the provenance."""
+        from .expression import apply
+
+        if factor == 1.0:
+            return self
+        return Signal.function(self.source, apply("mul", self.expr, float(factor)),
+                               mean=None if self._mean is None else self._mean * factor,
+                               K=None if self._K is None else self._K * factor**2)  # fmt: skip
+
+    def materialised(self) -> Signal:
+        """The same moments as a fresh Gaussian source."""
+        return Signal(self.shape, self.mean, self.K, profiles=self.profiles)
+
+    def __repr__(self) -> str:
+        return f"Signal(shape={self.shape}, mean={self.mean:.4g}, variance={self.variance:.4g})"
+
+
+def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
+    """Along axes of size 1 copy "same" into "different" (see the convention above)."""
+    for axis, n in enumerate(shape):
+        if n == 1:
+            K = np.repeat(np.take(K, [0], axis=axis), 2, axis=axis)
+    return K
+
+
+def _profile_through(K: Array, profiles: Profiles, slope: float) -> tuple[Array, Profiles]:
+    """Position profiles through an elementwise function with E f^2 ~ var^slope near the working point.
+
+    E[f^2] at a place with profile p is E[f^2] p^slope, so the mean over places changes by mean(p^slope).
+    """
+    if abs(slope - 1.0) < 1e-9:
+        return K, profiles
+    slope = float(np.clip(slope, 0.0, 4.0))
+    factor = 1.0
+    bent: list[Array | None] = []
+    for p in profiles:
+        if p is None:
+            bent.append(None)
+            continue
+        q = p**slope
+        mean = float(q.mean())
+        factor *= mean
+        bent.append(q / mean)
+    return K * factor, tuple(bent)
+
+
+def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:
+    """Independent entries."""
+    K = np.full((2,) * len(shape), mean * mean)
+    K.flat[0] += variance
+    return Signal(shape, mean, K)
+
+
+def constant(shape: Sequence[int], value: float) -> Signal:
+    """Every entry is `value`."""
+    return Signal(shape, value, np.full((2,) * len(shape), float(value) ** 2))
+
+
+def independent(signal: Signal) -> Signal:
+    """The paper's model: keep mean and variance, forget every dependence between entries."""
+    return iid(signal.shape, signal.mean, signal.variance)
+
+
+def from_array(array: NDArray[Any]) -> Signal:
+    """Measure m and every K(S) from the array itself.
+
+    With M(B) = mean over the other axes of (mean over axes in B)^2 one has, axis by axis,
+    M(with a) = K(same)/n + (1 - 1/n) K(different), which is inverted along each axis in turn.
+    """
+    x = np.asarray(array, dtype=np.float64)
+    d = x.ndim
+    K = np.empty((2,) * d)
+    partial: dict[tuple[int, ...], Array] = {(): x}
+    for subset in np.ndindex(*(2,) * d):
+        axes = tuple(a for a in range(d) if subset[a])
+        if axes:
+            partial[axes] = partial[axes[:-1]].mean(axis=axes[-1], keepdims=True)
+        y = partial[axes]
+        K[subset] = float(np.mean(np.square(y))) if y.size else 0.0
+    for a, n in enumerate(x.shape):
+        if n > 1:
+            same, both = np.take(K, 0, axis=a), np.take(K, 1, axis=a)
+            K = np.stack([same, (both - same / n) / (1 - 1 / n)], axis=a)
+    mean = float(x.mean()) if x.size else 0.0
+    return Signal(x.shape, mean, K)

@@ -1,0 +1,51 @@
+"""One family of errors. Each says where, what was received, why it is wrong and how to mend it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class AutoInitError(Exception):
+    """Base of everything this library raises on purpose."""
+
+    def __init__(self, why: str, *, where: str = "", received: Any = None, fix: str = "") -> None:
+        self.where, self.received, self.why, self.fix = where, received, why, fix
+        parts = [f"{where}: {why}" if where else why]
+        if received is not None:
+            parts.append(f"  received: {received}")
+        if fix:
+            parts.append(f"  to fix:   {fix}")
+        super().__init__("\n".join(parts))
+
+
+class InputError(AutoInitError, ValueError):
+    """The description of the model's inputs does not fit."""
+
+
+class OptionError(AutoInitError, TypeError):
+    """An unknown option, or a value that an option does not take."""
+
+
+class ModelError(AutoInitError, TypeError):
+    """The object is not a model that a front end understands, or has nothing to initialize."""
+
+
+class TraceError(AutoInitError, RuntimeError):
+    """The model's own forward failed while it was being walked; the model's error is the cause."""
+
+
+class PlanError(AutoInitError, ValueError):
+    """A plan that does not fit the model, or a file that is not a plan."""
+
+
+class RuleError(AutoInitError, ValueError):
+    """A rule failed, or returned something that is not a signal."""
+
+
+class DuplicateRule(AutoInitError, ValueError):
+    """Two rules for one op."""
+
+    def __init__(self, op: str) -> None:
+        super().__init__(
+            f"there is a rule for '{op}' already", fix="pass yours through rules={...} to replace it for one call"
+        )

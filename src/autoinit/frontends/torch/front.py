@@ -1,0 +1,46 @@
+"""The PyTorch front end behind the public API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from ...core.build import build_plan
+from ...core.options import Options
+from ...core.plan import Plan
+from ...core.propagate import RuleSet, propagate
+from ...errors import ModelError
+from .apply import apply
+from .custom import CustomRules
+from .inputs import call_arguments
+from .measure import record
+from .walk import walk
+
+NAME = "torch"
+
+
+def understands(model: Any) -> bool:
+    return isinstance(model, nn.Module)
+
+
+def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
+    args, kwargs = call_arguments(inputs)
+    if not any(True for _ in model.parameters()):
+        raise ModelError("the model has no parameters, so there is nothing to initialize", where=type(model).__name__,
+                         fix="give a model with weights (lazy modules: run one forward first)")  # fmt: skip
+    lazy = [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]
+    if lazy:
+        raise ModelError("the model has lazy parameters without a shape", where=lazy[0], received="LazyLinear or similar",
+                         fix="run one forward with a real batch first: model(batch)")  # fmt: skip
+    graph, signals = walk(model, args, kwargs, options.training, custom)
+    outcome = propagate(graph, signals, options, rules, check)
+    return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+
+
+def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> dict[tuple[str, str, int, int], tuple[float, float]]:
+    args, kwargs = call_arguments(inputs)
+    return record(model, args, kwargs, training=options.training, seed=seed).moments
+
+
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "measure", "understands"]

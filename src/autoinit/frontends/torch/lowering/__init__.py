@@ -1,0 +1,6 @@
+"""ATen to the neutral vocabulary, one small function per op."""
+
+from . import arithmetic, contract, normalize, pool, random, recurrent, shape
+from .table import has_lowering, lower
+
+__all__ = ["arithmetic", "contract", "has_lowering", "lower", "normalize", "pool", "random", "recurrent", "shape"]

@@ -1,0 +1,114 @@
+"""Run the real model and record the statistics of every tensor, keyed like the rows of the plan."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map
+
+from ...errors import TraceError
+from .inputs import real_tensor
+from .lowering import has_lowering
+from .schema import is_mutable, op_name
+from .state import buffers_kept, named_modules_on, untouched
+from .tracer import SILENT, _decomposes, below_autograd
+
+Key = tuple[str, str, int, int]
+
+
+@dataclass
+class Recording:
+    """Mean and mean square of every float tensor that an op made: key (module, op, call, output)."""
+
+    moments: dict[Key, tuple[float, float]] = field(default_factory=dict)
+
+
+class Recorder(TorchDispatchMode):
+    """Counts ops exactly like the tracer does, so that predicted and measured rows meet.
+
+    `observe(key, op arguments, output)` may look at (and scale) an output before its statistics are taken.
+    """
+
+    supports_higher_order_operators = True
+
+    def __init__(self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None) -> None:
+        super().__init__()
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.module = ""
+        self.suppressed = 0
+        self.wanted = wanted
+        self.observe = observe
+        self.recording = Recording()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        name = op_name(func)
+        if name in SILENT:
+            return func(*args, **kwargs)
+        self.counts[self.module, name] += 1
+        call = self.counts[self.module, name]
+        module = self.module
+        if not has_lowering(name) and _decomposes(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        out = func(*args, **kwargs)
+        tensors = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        for k, t in enumerate(tensors):
+            key = (module, name, call, k)
+            if not t.is_floating_point() or t.numel() == 0 or (self.wanted is not None and key not in self.wanted):
+                continue
+            if self.observe is not None:
+                self.observe(key, func, args, kwargs, t)
+            self.recording.moments[key] = moments(t)
+        return out
+
+
+def moments(t: torch.Tensor) -> tuple[float, float]:
+    """(mean, variance over the whole tensor)."""
+    x = t.detach()
+    if x.dtype in (torch.float16, torch.bfloat16):
+        x = x.float()
+    mean = float(x.mean())
+    variance = float(((x - mean) ** 2).mean()) if np.isfinite(mean) else float("nan")
+    return mean, variance
+
+
+def record(
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], *, training: bool, seed: int,
+    wanted: set[Key] | None = None, observe: Callable[..., Any] | None = None,
+) -> Recording:  # fmt: skip
+    """One forward of the real model on noise (or the user's batch); the model's state is as before afterwards."""
+    rng = np.random.default_rng(seed)
+    real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
+    recorder = Recorder(wanted, observe)
+    stack: list[str] = []
+
+    def enter(name: str, module: nn.Module, _: Any) -> None:
+        stack.append(recorder.module)
+        recorder.module = name
+
+    def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> None:
+        recorder.module = stack.pop() if stack else ""
+
+    with untouched(model, training), buffers_kept(model), named_modules_on(model, enter, leave):
+        torch.manual_seed(seed)
+        try:
+            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), below_autograd(), recorder:
+                model(*real_args, **real_kwargs)
+        except Exception as error:
+            raise TraceError(
+                f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",
+                fix="check the shape and dtype of inputs; does model(inputs) work?",
+            ) from error  # fmt: skip
+    return recorder.recording
+
+
+def mutates(func: Any) -> bool:
+    return is_mutable(func)

@@ -1,0 +1,43 @@
+"""Names and arguments of ATen ops, looked up once per overload."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+
+@lru_cache(maxsize=None)
+def op_name(func: Any) -> str:
+    """'aten.add' for aten.add.Tensor; higher-order ops give their own name."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return str(getattr(func, "__name__", func))
+    return schema.name.replace("::", ".")
+
+
+@lru_cache(maxsize=None)
+def _signature(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return (), {}
+    names = tuple(a.name for a in schema.arguments)
+    defaults = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    return names, defaults
+
+
+def arguments(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments by name, defaults filled in."""
+    names, defaults = _signature(func)
+    values = dict(defaults)
+    values.update(zip(names, args, strict=False))
+    values.update(kwargs)
+    return values
+
+
+@lru_cache(maxsize=None)
+def is_mutable(func: Any) -> bool:
+    """Whether the op writes to one of its arguments (and says so)."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return False
+    return any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)

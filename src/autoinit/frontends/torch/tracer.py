@@ -1,0 +1,493 @@
+"""Walking a model: a dispatch mode below autograd, with fake parameters and real constants.
+
+Requirements this file lives by:
+
+* The model is never modified. Parameters are swapped for fake tensors as they arrive in an op; a buffer that
+  forward writes to is shadowed by a copy; nothing real is computed but constants (masks, index arithmetic).
+* Composite ops (linear, conv2d, layer_norm, scaled_dot_product_attention, lstm ...) arrive whole, because the
+  mode runs below autograd. What has no lowering is decomposed, or else becomes an opaque node.
+* In-place ops and views keep their meaning: a tensor's value changes, and so do its base and its other views.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from .oracle import RANDOM_FACTORIES, answer, guessed_output
+from .schema import arguments, is_mutable, op_name
+
+SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
+
+
+class Record:
+    """What is known of one fake tensor: its reference, and the tensor it is a view of."""
+
+    __slots__ = ("base", "rebuild", "reference", "seen", "tensor", "version")
+
+    def __init__(self, tensor: torch.Tensor, reference: Reference) -> None:
+        self.tensor, self.reference = tensor, reference
+        self.base: Record | None = None
+        self.rebuild: Callable[[], None] | None = None
+        self.version = self.seen = 0
+
+
+class Call:
+    """One op call, as lowerings see it."""
+
+    __slots__ = ("args", "func", "kwargs", "name", "outputs", "tracer", "values")
+
+    def __init__(self, tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]):
+        self.tracer, self.func, self.args, self.kwargs = tracer, func, args, kwargs
+        self.outputs = outputs
+        self.name = op_name(func)
+        self.values = arguments(func, args, kwargs)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        value = self.values.get(name, default)
+        return default if value is None else value
+
+    def emit(self, op: str, inputs: list[Any], outputs: list[Any] | None = None, **attrs: Any) -> list[Value]:
+        """Add a node. Inputs: tensors, references, numbers or None; outputs: shapes or tensors (default: the op's)."""
+        tracer = self.tracer
+        references: list[Reference] = []
+        scalars: dict[int, float] = {}
+        for k, item in enumerate(inputs):
+            if isinstance(item, torch.Tensor):
+                references.append(tracer.reference(item))
+            elif isinstance(item, (int, float, bool)):
+                references.append(None)
+                scalars[k] = float(item)
+            else:
+                references.append(item)
+        if scalars:
+            attrs["scalars"] = scalars
+        targets = self.outputs if outputs is None else outputs
+        made = [tracer.value(t.shape if isinstance(t, torch.Tensor) else t) for t in targets]
+        call = tracer.occurrence if any(isinstance(t, torch.Tensor) for t in targets) else 0
+        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, call))
+        for target, value in zip(targets, made, strict=True):
+            if isinstance(target, torch.Tensor):
+                tracer.set(target, value)
+        return made
+
+    def alias(self, source: Any, output: int = 0) -> None:
+        """The output is the same thing as `source` (a reference or a tensor)."""
+        reference = self.tracer.reference(source) if isinstance(source, torch.Tensor) else source
+        self.tracer.set(self.outputs[output], reference)
+
+
+class Tracer(TorchDispatchMode):
+    """Records the neutral graph of everything that happens while it is active."""
+
+    supports_higher_order_operators = True
+
+    def __init__(
+        self, parameters: dict[str, torch.Tensor], lower: Callable[[Call], bool], has_lowering: Callable[[str], bool]
+    ) -> None:
+        super().__init__()
+        self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
+        self.graph = Graph()
+        self.lower, self.has_lowering = lower, has_lowering
+        self.failed_at = ""
+        self.module = ""
+        self.occurrence = 0
+        self.suppressed = 0
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self._next = 0
+        self._records: dict[int, Record] = {}
+        self._by_storage = {_storage(p): name for name, p in parameters.items() if not isinstance(p, FakeTensor)}
+        self._parameters = parameters
+        self._fake_parameters: dict[int, torch.Tensor] = {}
+        self._parameter_storages: dict[int, str] = {}
+        self._shadows: dict[int, torch.Tensor] = {}
+        self._made_here: dict[int, torch.Tensor] = {}
+        self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
+        self._keep: list[Any] = []
+        self.random_bits = 0
+
+    # --- tensors in and out ---------------------------------------------------------------------------------------
+
+    def value(self, shape: Any) -> Value:
+        self._next += 1
+        return Value(self._next, tuple(int(n) for n in shape))
+
+    def add(self, node: Node) -> None:
+        if not self.suppressed:
+            self.graph.nodes.append(node)
+
+    def fake(self, shape: Any, dtype: torch.dtype, device: Any = "cpu", stride: Any = None) -> torch.Tensor:
+        device = torch.device(device)
+        if device.type == "meta":
+            device = torch.device("cpu")
+        with self.fake_mode:
+            if stride is None:
+                return torch.empty(tuple(shape), dtype=dtype, device=device)
+            return torch.empty_strided(tuple(shape), tuple(stride), dtype=dtype, device=device)
+
+    def set(self, tensor: torch.Tensor, reference: Reference) -> None:
+        record = self._records.get(id(tensor))
+        if record is None:
+            self._records[id(tensor)] = Record(tensor, reference)
+        else:
+            record.reference = reference
+            record.version += 1
+
+    def reference(self, tensor: torch.Tensor) -> Reference:
+        """What a tensor stands for in the graph."""
+        if not isinstance(tensor, FakeTensor):
+            return self._constant(tensor)
+        name = self._parameter_storages.get(_storage(tensor))
+        if name is not None and id(tensor) not in self._records:
+            parameter = self._parameters[name]
+            whole = tensor.numel() == parameter.numel()
+            return ParameterView(
+                name, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()), whole
+            )
+        record = self._records.get(id(tensor))
+        if record is None:
+            reference = Constant(tuple(tensor.shape), lambda: None)
+            self.set(tensor, reference)
+            return reference
+        self._refresh(record)
+        return record.reference
+
+    def _refresh(self, record: Record) -> None:
+        """A view whose base was written to meanwhile is derived anew."""
+        chain = []
+        current: Record | None = record
+        while current is not None and current.base is not None:
+            chain.append(current)
+            current = current.base
+        for item in reversed(chain):
+            assert item.base is not None
+            if item.seen != item.base.version and item.rebuild is not None:
+                item.rebuild()
+                item.seen = item.base.version
+
+    def _constant(self, tensor: torch.Tensor) -> Constant:
+        shape = tuple(tensor.shape)
+        if tensor.device.type == "meta":
+            return Constant(shape, lambda: None)
+        kept = tensor.detach().clone() if tensor.numel() <= 4096 else tensor
+        return Constant(shape, lambda: _numpy(kept))
+
+    def incoming(self, tensor: torch.Tensor) -> torch.Tensor:
+        """The tensor to compute with: fake for parameters, a shadow for what was overwritten, else itself."""
+        if isinstance(tensor, FakeTensor):
+            return tensor
+        found = self._fake_parameters.get(id(tensor))
+        if found is None:
+            found = self._shadows.get(id(tensor))
+        if found is not None:
+            return found
+        name = self._by_storage.get(_storage(tensor)) if tensor.layout is torch.strided else None
+        if name is not None:
+            return self._fake_parameter(name, tensor)
+        view = self._real_views.get(id(tensor))
+        if view is not None:
+            base, func, args, kwargs, k = view
+            inner = self.incoming(base)
+            if inner is not base:
+                swapped = tree_map(lambda a: inner if a is base else a, (args, kwargs))
+                with self:
+                    out = func(*swapped[0], **swapped[1])
+                made = tree_flatten(out)[0][k]
+                self._shadow(tensor, made)
+                return made
+        if tensor.device.type == "meta":
+            made = self.fake(tensor.shape, tensor.dtype, "cpu", tensor.stride())
+            self._shadow(tensor, made)
+            return made
+        return tensor
+
+    def _fake_parameter(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+        whole = self._parameters[name]
+        fake = self._fake_parameters.get(id(whole))
+        if fake is None:
+            fake = self.fake(whole.shape, whole.dtype, whole.device, whole.stride())
+            self._fake_parameters[id(whole)] = fake
+            self._parameter_storages[_storage(fake)] = name
+            self._keep.append(whole)
+        if tensor is whole:
+            return fake
+        if tensor.dtype == whole.dtype:
+            with self.fake_mode:
+                fake = torch.as_strided(fake, tensor.shape, tensor.stride(), tensor.storage_offset())
+        self._fake_parameters[id(tensor)] = fake
+        self._keep.append(tensor)
+        return fake
+
+    def _shadow(self, real: torch.Tensor, replacement: torch.Tensor) -> None:
+        self._shadows[id(real)] = replacement
+        self._keep.append(real)
+
+    def writable(self, tensor: torch.Tensor, becomes_fake: bool) -> torch.Tensor:
+        """The tensor that an in-place op may really write to (never one of the model's own)."""
+        tensor = self.incoming(tensor)
+        if isinstance(tensor, FakeTensor) or (id(tensor) in self._made_here and not becomes_fake):
+            return tensor
+        root = tensor
+        while id(root) in self._real_views:
+            root = self._real_views[id(root)][0]
+        if id(root) not in self._shadows:
+            if becomes_fake:
+                copy = self.fake(root.shape, root.dtype, root.device, root.stride())
+                self.set(copy, self._constant(root.clone()))
+            else:
+                copy = root.detach().clone()
+                self._made_here[id(copy)] = copy
+            self._shadow(root, copy)
+        return self.incoming(tensor)
+
+    # --- dispatch -------------------------------------------------------------------------------------------------
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        try:
+            return self._dispatch(func, args, kwargs or {})
+        except Exception:
+            self.failed_at = self.failed_at or self.module
+            raise
+
+    def _dispatch(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        name = op_name(func)
+        if name in SILENT:
+            return func(*tree_map(self._plain, args), **kwargs)
+        self.counts[self.module, name] += 1
+        self.occurrence = self.counts[self.module, name]
+        occurrence = self.occurrence
+        flat, spec = tree_flatten((args, kwargs))
+        originals = flat
+        flat = [self.incoming(a) if isinstance(a, torch.Tensor) else a for a in flat]
+        any_fake = any(isinstance(a, FakeTensor) for a in flat) or name in RANDOM_FACTORIES
+        if any_fake and not self.has_lowering(name) and _decomposes(func):
+            with self:
+                return func.decompose(*args, **kwargs)
+        if is_mutable(func):
+            return self._mutate(func, name, originals, flat, spec, any_fake)
+        if not any_fake:
+            return self._real(func, originals, tree_unflatten(flat, spec))
+        args, kwargs = tree_unflatten(flat, spec)
+        known = answer(self, func, name, args, kwargs)
+        if known is not None:
+            return known[0]
+        out = self.run(func, args, kwargs)
+        self.occurrence = occurrence
+        self.record(func, args, kwargs, out)
+        return out
+
+    def _plain(self, a: Any) -> Any:
+        return self.incoming(a) if isinstance(a, torch.Tensor) else a
+
+    def _real(self, func: Any, originals: list[Any], call: Any) -> Any:
+        args, kwargs = call
+        out = func(*args, **kwargs)
+        tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+        for k, t in enumerate(tree_flatten(out)[0]):
+            if not isinstance(t, torch.Tensor) or isinstance(t, FakeTensor):
+                continue
+            self._made_here.setdefault(id(t), t)
+            base = next((b for b in tensors if b is not t and _shares(t, b)), None)
+            if base is not None:
+                self._real_views[id(t)] = (base, func, args, kwargs, k)
+                if id(base) not in self._made_here:
+                    self._made_here.pop(id(t))
+                    self._keep.append(t)
+        return out
+
+    def run(self, func: Any, args: Any, kwargs: Any) -> Any:
+        """Shapes of the outputs: the fake kernel, or a guess where shapes depend on values."""
+        try:
+            return self.fake_mode.dispatch(func, (), args, kwargs)
+        except Exception as error:
+            made = guessed_output(self, func, args, kwargs, error)
+            if made is None:
+                raise
+            return made[0]
+
+    def record(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+        """Lower the call into the graph and remember what its outputs are."""
+        outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if all(t.is_complex() is False and _only_parameter_views(self, t) for t in outputs) and outputs:
+            return
+        call = Call(self, func, args, kwargs, outputs)
+        self._lower(call)
+        inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, FakeTensor)]
+        for t in outputs:
+            record = self._records.get(id(t))
+            if record is None:
+                continue
+            base = next((b for b in inputs if b is not t and id(b) in self._records and _shares(t, b)), None)
+            if base is not None and record.base is None:
+                record.base = self._records[id(base)]
+                record.seen = record.base.version
+                record.rebuild = lambda call=call: self._lower(call)  # type: ignore[misc]
+
+    def _lower(self, call: Call) -> None:
+        if self.lower(call):
+            return
+        tensors = [t for t in tree_flatten((call.args, call.kwargs))[0] if isinstance(t, torch.Tensor)]
+        nodes = call.emit("opaque", tensors)
+        if self.graph.nodes and not self.suppressed:
+            self.graph.nodes[-1].run = _runner(call.func, call.args, call.kwargs, call.outputs)
+        del nodes
+
+    def _mutate(self, func: Any, name: str, originals: list[Any], flat: list[Any], spec: Any, any_fake: bool) -> Any:
+        """In-place and out= ops: compute the functional result, then give it to the tensor that is written."""
+        occurrence = self.occurrence
+        positions = _written(func, originals, spec)
+        becomes_fake = any_fake
+        for k in positions:
+            flat[k] = self.writable(originals[k], becomes_fake)
+        args, kwargs = tree_unflatten(flat, spec)
+        if not becomes_fake:
+            out = func(*args, **kwargs)
+        else:
+            out = self.run(func, args, kwargs)
+            self.occurrence = occurrence
+            targets = [flat[k] for k in positions]
+            self._lower_write(func, args, kwargs, targets)
+        back = {id(flat[k]): originals[k] for k in positions}
+        return tree_map(lambda t: back.get(id(t), t) if isinstance(t, torch.Tensor) else t, out)
+
+    def _lower_write(self, func: Any, args: Any, kwargs: Any, targets: list[torch.Tensor]) -> None:
+        results = [self.fake(t.shape, t.dtype, t.device) for t in targets]
+        call = Call(self, func, args, kwargs, list(results))
+        self._lower(call)
+        for target, result in zip(targets, results, strict=True):
+            self.written(target, self.reference(result))
+
+    def written(self, target: torch.Tensor, reference: Reference) -> None:
+        """`target` now holds `reference`: so does the part of its base that it shows."""
+        self.set(target, reference)
+        record = self._records[id(target)]
+        while record.base is not None:
+            base = record.base
+            share = prod(record.tensor.shape) / max(prod(base.tensor.shape), 1)
+            made = self.value(base.tensor.shape)
+            update = record.reference
+            if share >= 1.0:
+                op, inputs, attrs = "reshape", (update,), {}
+                if base.tensor.numel() == record.tensor.numel() and base.tensor.shape != record.tensor.shape:
+                    perm = _permutation(base.tensor, record.tensor)
+                    if perm is not None:
+                        op, attrs = "permute", {"perm": perm}
+            else:
+                op, inputs, attrs = "write", (base.reference, update), {"fraction": share}
+            self.add(Node(op, inputs, (made,), attrs, self.module, "write", self.occurrence))  # type: ignore[arg-type]
+            base.reference = made
+            base.version += 1
+            record.seen = base.version
+            record = base
+
+
+def _decomposes(func: Any) -> bool:
+    """Composite ops fall apart into ops that are known better."""
+    can = getattr(func, "_can_decompose", None)
+    return bool(can and can())
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    try:
+        return int(tensor.untyped_storage()._cdata)
+    except (NotImplementedError, RuntimeError):
+        return id(tensor)
+
+
+def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.layout is torch.strided and b.layout is torch.strided and _storage(a) == _storage(b)
+
+
+def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
+    """A plain view of a parameter needs no node: it is named by its place in the parameter."""
+    if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
+        return False
+    return _storage(tensor) in tracer._parameter_storages
+
+
+def _permutation(base: torch.Tensor, view: torch.Tensor) -> tuple[int, ...] | None:
+    """perm with base = view.permute(perm), if the view is a permutation of the base."""
+    if base.dim() != view.dim():
+        return None
+    perm, used = [], set()
+    for n, s in zip(base.shape, base.stride(), strict=True):
+        for k, (m, t) in enumerate(zip(view.shape, view.stride(), strict=True)):
+            if k not in used and n == m and s == t:
+                perm.append(k)
+                used.add(k)
+                break
+        else:
+            return None
+    return tuple(perm)
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = torch.view_as_real(tensor.resolve_conj())
+    if tensor.dtype in (torch.bfloat16, torch.float16) or tensor.is_sparse:
+        tensor = tensor.to_dense().float() if tensor.is_sparse else tensor.float()
+    return tensor.cpu().numpy()
+
+
+def _written(func: Any, originals: list[Any], spec: Any) -> list[int]:
+    """Positions (in the flat arguments) of the tensors that an op writes."""
+    order = list(range(len(originals)))
+    args, kwargs = tree_unflatten(order, spec)
+    found: list[int] = []
+    for k, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        place = args[k] if k < len(args) else kwargs.get(argument.name)
+        for position in tree_flatten(place)[0]:
+            if isinstance(position, int) and isinstance(originals[position], torch.Tensor):
+                found.append(position)
+    return found
+
+
+def _runner(func: Any, args: Any, kwargs: Any, outputs: list[Any]) -> Callable[..., list[Any] | None]:
+    """Runs the real op on arrays, for `core.unknown.simulate`."""
+    kinds = [(tuple(t.shape), t.dtype) for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+
+    def run(arrays: list[Any]) -> list[Any] | None:
+        tensors: Iterator[torch.Tensor] = iter(
+            _as_tensor(array, shape, dtype) for array, (shape, dtype) in zip(arrays, kinds, strict=True)
+        )
+        swapped = tree_map(lambda a: next(tensors) if isinstance(a, torch.Tensor) else a, (args, kwargs))
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(0)
+            out = func(*swapped[0], **swapped[1])
+        found = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if len(found) < len(outputs):
+            return None
+        return [_numpy(t) for t in found[: len(outputs)]]
+
+    return run
+
+
+def _as_tensor(array: Any, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    made = torch.zeros(shape) if array is None else torch.as_tensor(np.array(array))
+    if dtype.is_floating_point:
+        return made.to(dtype)
+    if dtype.is_complex:
+        return made.to(dtype)
+    return (made > made.mean()) if dtype is torch.bool else made.round().clamp(min=0).to(dtype)
+
+
+@contextmanager
+def below_autograd() -> Iterator[None]:
+    with torch._C._AutoDispatchBelowAutograd():
+        yield

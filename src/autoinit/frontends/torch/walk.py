@@ -1,0 +1,170 @@
+"""Walk a model once and return its graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.utils._pytree import tree_flatten, tree_map
+
+from ...core.graph import Constant, Graph, Node, Parameter, ParameterView, Value
+from ...core.inputs import Input
+from ...core.signal import Signal
+from ...errors import TraceError
+from .custom import CustomRules, patched_functions
+from .inputs import device_of, dtype_of, signal_of
+from .lowering import has_lowering, lower
+from .state import named_modules_on, untouched
+from .tracer import Tracer, below_autograd
+
+LARGEST_READ = 2**24
+"""Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
+
+
+def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
+    """Parameters by their first name."""
+    return dict(model.named_parameters())
+
+
+def walk(
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules
+) -> tuple[Graph, dict[int, Signal]]:
+    """Run forward on fake tensors; return the graph and the signals of its inputs."""
+    try:
+        return _walk(model, args, kwargs, training, custom, below=True)
+    except TraceError as error:
+        if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
+            return _walk(model, args, kwargs, training, custom, below=False)
+        raise
+
+
+def _walk(
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, below: bool
+) -> tuple[Graph, dict[int, Signal]]:
+    parameters = parameters_of(model)
+    tracer = Tracer(parameters, lower, has_lowering)
+    signals: dict[int, Signal] = {}
+    rng = np.random.default_rng(0)
+
+    def prepared(item: Any) -> Any:
+        if not isinstance(item, (torch.Tensor, Input)):
+            return item
+        if isinstance(item, Input) and item.vocabulary is not None:
+            return torch.as_tensor(item.sample(rng)).to(dtype_of(item, model))
+        signal = signal_of(item)
+        if signal is None:
+            return item
+        dtype = dtype_of(item, model) if isinstance(item, Input) else item.dtype
+        device = device_of(model) if isinstance(item, Input) else item.device
+        fake = tracer.fake(signal.shape, dtype, device)
+        value = tracer.value(signal.shape)
+        tracer.set(fake, value)
+        tracer.graph.inputs.append((value, item))
+        signals[value.id] = signal
+        if below is False and dtype.is_floating_point:
+            fake.requires_grad_(True)
+        return fake
+
+    fake_args, fake_kwargs = tree_map(prepared, args), tree_map(prepared, kwargs)
+    stack: list[str] = []
+    last = [""]
+
+    def enter(name: str, module: nn.Module, _: Any) -> None:
+        stack.append(tracer.module)
+        tracer.module = last[0] = name
+        if custom.for_module(module) is not None:
+            tracer.suppressed += 1
+
+    def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
+        if custom.for_module(module) is not None:
+            tracer.suppressed -= 1
+            if not tracer.suppressed:
+                _own_node(tracer, custom.for_module(module), module, inputs, output, type(module).__name__)
+        tracer.module = stack.pop() if stack else ""
+        return None
+
+    try:
+        with untouched(model, training), named_modules_on(model, enter, leave), patched_functions(custom, tracer, _own_node):
+            with torch.compiler.set_stance("force_eager"), torch.enable_grad():
+                if below:
+                    with below_autograd(), tracer:
+                        out = model(*fake_args, **fake_kwargs)
+                else:
+                    with tracer:
+                        out = model(*fake_args, **fake_kwargs)
+    except Exception as error:
+        where = tracer.failed_at or last[0] or "forward"
+        received = ", ".join(_describe(a) for a in tree_flatten((args, kwargs))[0] if isinstance(a, (Input, torch.Tensor)))
+        raise TraceError(
+            f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{where}'",
+            received=f"inputs {received}", fix="check the shape and dtype of inputs; does model(inputs) work?",
+        ) from error  # fmt: skip
+    for t in tree_flatten(out)[0]:
+        if isinstance(t, torch.Tensor):
+            reference = tracer.reference(tracer.incoming(t))
+            if isinstance(reference, Value):
+                tracer.graph.outputs.append(reference)
+    tracer.graph.parameters = describe_parameters(model, parameters)
+    return tracer.graph, signals
+
+
+def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, label: str) -> None:
+    """One node for a module or function that has a rule of the user's own."""
+    tensors = [t for t in tree_flatten(inputs)[0] if isinstance(t, torch.Tensor)]
+    outputs = [t for t in tree_flatten(output)[0] if isinstance(t, torch.Tensor)]
+    references = tuple(tracer.reference(tracer.incoming(t)) for t in tensors)
+    values = tuple(tracer.value(t.shape) for t in outputs)
+    tracer.counts[tracer.module, label] += 1
+    node = Node("custom", references, values, {"rule": rule, "owner": owner, "users_own": True}, tracer.module, label,
+                tracer.counts[tracer.module, label])  # fmt: skip
+    tracer.add(node)
+    for t, value in zip(outputs, values, strict=True):
+        tracer.set(t, value)
+
+
+def _describe(item: Any) -> str:
+    if isinstance(item, Input):
+        return f"{tuple(item.shape)}" + (f" {item.dtype}" if item.dtype else "")
+    return f"{tuple(item.shape)} {item.dtype}"
+
+
+def describe_parameters(model: nn.Module, parameters: dict[str, torch.Tensor]) -> dict[str, Parameter]:
+    names: dict[int, list[str]] = {}
+    for name, p in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(p), []).append(name)
+    return {
+        name: Parameter(
+            name, tuple(p.shape), str(p.dtype).removeprefix("torch."), bool(p.requires_grad), _reader(p),
+            tuple(n for n in names.get(id(p), ()) if n != name), _zero_test(p),
+        )
+        for name, p in parameters.items()
+    }  # fmt: skip
+
+
+def _reader(p: torch.Tensor) -> Any:
+    def read(view: ParameterView | None) -> Any:
+        if p.device.type == "meta" or p.numel() == 0:
+            return None
+        t = p.detach()
+        if view is not None and not (view.whole and tuple(view.shape) == tuple(p.shape)):
+            t = torch.as_strided(t, view.shape, view.stride, view.offset)
+        return t.to(torch.float32 if t.numel() > 2**20 else torch.float64).cpu().numpy()
+
+    return read
+
+
+def _zero_test(p: torch.Tensor) -> Any:
+    def is_zero() -> bool:
+        if p.device.type == "meta" or p.numel() == 0:
+            return False
+        t = p.detach()
+        first = t[(0,) * t.dim()] if t.dim() else t
+        return bool(first == 0) and not bool(t.any())
+
+    return is_zero
+
+
+def is_constant(reference: Any) -> bool:
+    return isinstance(reference, Constant)

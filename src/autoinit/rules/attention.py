@@ -1,0 +1,196 @@
+"""Softmax, log-softmax and scaled dot-product attention.
+
+Attention is the matmul rule for the logits, the softmax of `core.rows`, and the matmul rule again; with
+P_t = E[sum p^2] of row t the output there has
+
+    E[y^2] = P_t K_v(0) + (1 - P_t) K_v(k)  (+ a correction),
+
+which under a causal mask falls along the rows and is returned as a profile.
+
+Keys and values are projections k = W_k x, v = W_v x of the same tokens. For given weights the logit of a token and a
+feature of its value are correlated over tokens, with a random coefficient of variance 1/D (D: the width of x). To
+first order in the logits, y = mean(v) + cov_tokens(logit, v), so E[y^2] gains
+
+    (s / D) (1 - P)^2 (K_v(0) - K_v(k)),     s: the variance of the logits along a row,
+
+as does every pair of rows that sees the same weights, with s replaced by their shared query part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.contraction import einsum_moments, matmul_moments
+from ..core.graph import Node
+from ..core.rows import Mask, row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
+from ..core.signal import Array, Signal, from_array
+from ..core.sliding import placed
+from ..core.softmax_moments import logsumexp_moments
+from .random import masked
+from .registry import Context, rule
+
+DEAD = -1e4
+"""An additive mask at or below this value switches an entry off."""
+
+
+@rule("softmax")
+def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Softmax or log-softmax along an axis."""
+    axis = int(node.attrs["axis"])
+    return log_softmax_signal(x, axis) if node.attrs.get("log") else softmax_signal(x, axis)
+
+
+def log_softmax_signal(x: Signal, axis: int) -> Signal:
+    """y_i = u_i - L, with u the logits beyond what the row shares (variance s) and L = logsumexp(u).
+
+    Stein's lemma gives E[u_i L] = s E[p_i] = s/n and E[u_i L'] = C/n for rows of covariance C; the covariance of
+    L and L' is C/n + O(C^2) and Var L at C = s, between which the square interpolates.
+    """
+    n = x.shape[axis]
+    C = row_covariance(x.K, axis)
+    s = max(float(C.flat[0]), 0.0)
+    if n == 1 or s == 0.0:
+        value = -float(np.log(n))
+        return Signal(x.shape, value, np.full_like(x.K, value * value))
+    mean, variance = logsumexp_moments(n, s)
+    LL = mean * mean + logsumexp_covariance(C, s, n, variance)
+    same = C * (1.0 - 2.0 / n) + LL
+    different = -2.0 * C / n + LL
+    return Signal(x.shape, -mean, np.stack([same, different], axis=axis))
+
+
+def logsumexp_covariance(C: Array, s: float, n: float, variance: float) -> Array:
+    """Covariance of the logsumexps of two rows of n logits (variance s) whose covariance is C place by place."""
+    return np.asarray(C / n + (variance - s / n) * np.square(C / s))
+
+
+@rule("attention")
+def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
+    """Scaled dot-product attention over (..., tokens, features)."""
+    a = node.attrs
+    if a.get("grouped"):
+        k, v = repeated_heads(k, q), repeated_heads(v, q)
+    width = q.shape[-1]
+    scale = a.get("scale")
+    scale = width**-0.5 if scale is None else float(scale)
+    logits = _logits(q, k, scale)
+    values = ctx.array(node, 3) if mask is not None else None
+    live = _live(logits.shape, bool(a.get("causal")), values)
+    if values is not None:
+        logits = _biased(logits, values)
+    elif mask is not None:
+        logits = _plus(logits, mask)
+    p = softmax_signal(logits, logits.ndim - 1, live)
+    rate = float(a.get("dropout") or 0.0)
+    if rate > 0.0:
+        p = masked(p, max(1.0 - rate, 1e-12), frozenset())
+    made = _weighted(node.outputs[0].shape, p, v, logits, live, rate)
+    return _with_shared_input(made, q, k, v, scale, logits, live)
+
+
+def repeated_heads(x: Signal, q: Signal) -> Signal:
+    """Key or value heads repeated to the number of query heads: two heads then are one with chance (r-1)/(H-1)."""
+    heads, few = q.shape[-3], x.shape[-3]
+    if heads == few:
+        return x
+    chance = (heads / few - 1.0) / (heads - 1.0)
+    axis = x.ndim - 3
+    K = np.moveaxis(x.K, axis, 0)
+    K = np.moveaxis(np.stack([K[0], chance * K[0] + (1.0 - chance) * K[1]]), 0, axis)
+    shape = (*x.shape[:axis], heads, *x.shape[axis + 1 :])
+    return Signal(shape, x.mean, K, profiles=x.profiles)
+
+
+def _labels(ndim: int, deepest: int) -> str:
+    return "".join(chr(ord("A") + i) for i in range(deepest - 2))[deepest - ndim :]
+
+
+def _logits(q: Signal, k: Signal, scale: float) -> Signal:
+    deepest = max(q.ndim, k.ndim)
+    every = _labels(deepest, deepest)
+    equation = [_labels(q.ndim, deepest) + "qf", _labels(k.ndim, deepest) + "kf"]
+    mean, K = einsum_moments(equation, every + "qk", [q, k], {"f": q.shape[-1]})
+    lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+    return Signal((*lead, q.shape[-2], k.shape[-2]), mean * scale, K * scale * scale)
+
+
+def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | None) -> Mask | None:
+    """Which keys each query may see; None if all."""
+    live: Mask | None = None
+    if values is not None:
+        live = values if values.dtype == np.bool_ else np.asarray(values > DEAD)  # type: ignore[operator]
+    if causal:
+        triangle = np.tri(shape[-2], shape[-1], dtype=bool)
+        live = triangle if live is None else np.asarray(live & triangle)
+    return None if live is None or bool(np.all(live)) else live
+
+
+def _biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
+    """Logits plus a known additive bias; dead entries are replaced by the mean of their row's live ones."""
+    if values.dtype == np.bool_:
+        return logits
+    bias = np.asarray(values, float)
+    alive = bias > DEAD
+    if not np.any(bias[alive]):
+        return logits
+    count = np.maximum(alive.sum(axis=-1, keepdims=True), 1)
+    filled = np.where(alive, bias, 0.0)
+    return _plus(logits, from_array(np.where(alive, bias, filled.sum(axis=-1, keepdims=True) / count)))
+
+
+def _plus(logits: Signal, other: Signal) -> Signal:
+    """The sum with an independent signal that broadcasts to the logits."""
+    table = placed(other.K, range(logits.ndim - other.ndim, logits.ndim), logits.ndim)
+    K = logits.K + table + 2.0 * logits.mean * other.mean
+    return Signal(logits.shape, logits.mean + other.mean, K)
+
+
+def _weighted(
+    shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: Mask | None, rate: float
+) -> Signal:
+    """p v, with the row profile that a mask (and a profile of the values) makes."""
+    mean, K = matmul_moments(p, v)
+    if live is None:
+        return Signal(shape, mean, K)
+    s = max(float(row_covariance(logits.K, logits.ndim - 1).flat[0]), 0.0)
+    squares = square_sums(row_lengths(live, logits.shape, logits.ndim - 1), s) / (1.0 - rate)
+    alone, together = v.second, float(v.K[(0,) * (v.ndim - 2) + (1, 0)])
+    level = squares * alone + (1.0 - squares * (1.0 - rate)) * together
+    profile = v.profiles[-2]
+    if profile is not None:
+        seen = np.asarray(np.broadcast_to(live, (*live.shape[:-1], logits.shape[-1])), float)
+        weight = (seen @ profile / np.maximum(seen.sum(axis=-1), 1.0))[..., None]
+        adjusted = level * weight.reshape((1,) * (level.ndim - weight.ndim) + weight.shape)
+        K = K * float(adjusted.mean() / max(float(level.mean()), 1e-300))
+        level = adjusted
+    return Signal(shape, mean, K, profiles=row_profiles(np.asarray(level, float), logits.ndim))
+
+
+def _with_shared_input(
+    y: Signal, q: Signal, k: Signal, v: Signal, scale: float, logits: Signal, live: Mask | None
+) -> Signal:
+    """Add what keys and values owe to their common input (see the module's text)."""
+    heads = q.shape[-3] if q.ndim > 3 else 1
+    D = float(q.shape[-1] * heads)
+    token_k = (0,) * (k.ndim - 2) + (1, 0)
+    token_v = (0,) * (v.ndim - 2) + (1, 0)
+    spread_k, spread_v = k.second - float(k.K[token_k]), v.second - float(v.K[token_v])
+    if spread_k <= 0.0 or spread_v <= 0.0:
+        return y
+    s = max(float(row_covariance(logits.K, logits.ndim - 1).flat[0]), 0.0)
+    n = logits.shape[-1]
+    lengths = np.array([n]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
+    kept = float(np.mean(np.square(1.0 - square_sums(np.asarray(lengths), s))))
+    extra = np.zeros_like(y.K)
+    shared = q.K[..., 0] * (scale * scale * q.shape[-1] * spread_k * spread_v * kept / D)
+    shared = placed(shared, range(y.ndim - q.ndim, y.ndim - 1), y.ndim - 1)
+    extra[..., 0] = shared
+    for axis in range(1, y.ndim - 2):  # heads have weights of their own
+        index = [slice(None)] * y.ndim
+        index[axis] = slice(1, 2)
+        if y.shape[axis] > 1:
+            extra[tuple(index)] = 0.0
+    return Signal(y.shape, y.mean, y.K + extra, profiles=y.profiles)

@@ -1,0 +1,274 @@
+"""Contractions: dense, bilinear, einsum, matmul and every convolution.
+
+Fresh i.i.d. zero-mean weights of variance s^2 contracted over a fan n give m' = 0 and K'(S) = n s^2 K(S) where the
+output feature is the same, 0 where it differs. The context solves n s^2 K(0) = v for s (`ctx.weight`). Weights
+that are kept have moments of their own; then the general two-operand rule applies,
+
+    K'(S) = sum over subsets T of contracted axes of count(T) K_x(S_x, T) K_w(S_w, T).
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from ..core import axes as K_axes
+from ..core.contraction import einsum_moments
+from ..core.graph import Node
+from ..core.lineage import aligned
+from ..core.signal import Array, Signal, iid
+from ..core.taps import Border, Taps, border
+from .registry import Context, rule
+from .shape import reshaped
+
+
+def with_bias(y: Signal, bias: Signal | None, axis: int) -> Signal:
+    """y + bias, the bias running along `axis`."""
+    if bias is None or (bias.is_constant and bias.mean == 0.0):
+        return y
+    shape = [1] * y.ndim
+    shape[axis] = bias.shape[-1] if bias.ndim else 1
+    b = aligned(reshaped(bias, shape), y.shape)
+    K = y.K + b.K + 2 * y.mean * b.mean
+    return Signal(y.shape, y.mean + b.mean, K, profiles=y.profiles)
+
+
+def _is_fresh(w: Signal) -> bool:
+    """Zero mean and uncorrelated entries: the closed form applies."""
+    K = w.K.ravel()
+    return w.mean == 0.0 and not np.any(K[1:] * np.array(_sizes_above_one(w))[1:])
+
+
+def _sizes_above_one(w: Signal) -> list[float]:
+    """1 for patterns that differ only on axes longer than one (there K can carry dependence), else 0."""
+    return [
+        float(all(not bit or n > 1 for bit, n in zip(bits, w.shape, strict=True)))
+        for bits in product((0, 1), repeat=w.ndim)
+    ]
+
+
+def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
+    """y = x W^T over the last axis of x; W is (out, in)."""
+    n = x.shape[-1]
+    if _is_fresh(w):
+        same = n * w.second * x.K[..., 0]
+        p = x.profiles[-1]
+        K = np.stack([same, np.zeros_like(same)], axis=-1)
+        del p
+        return Signal(shape, 0.0, K, profiles=(*x.profiles[:-1], None))
+    # T = different: E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
+    same_x, other_x = x.K[..., 0], x.K[..., 1]
+    columns = [n * same_x * w.K[o, 0] + n * (n - 1) * other_x * w.K[o, 1] for o in (0, 1)]
+    return Signal(shape, n * x.mean * w.mean, np.stack(columns, axis=-1), profiles=(*x.profiles[:-1], None))
+
+
+@rule("linear")
+def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
+    shape = node.outputs[0].shape
+    if len(node.inputs[1].shape) == 1:  # type: ignore[union-attr]
+        return matmul(node, ctx, x, w)
+    weight = ctx.weight(node, 1, lambda w: linear_map(x, w, shape).second)
+    return with_bias(linear_map(x, weight, shape), bias, len(shape) - 1)
+
+
+def _letters(n: int, start: int = 0) -> str:
+    return "".join(chr(ord("a") + start + k) for k in range(n))
+
+
+def contract(equation: str, shape: tuple[int, ...], *operands: Signal) -> Signal:
+    """Two operands by an einsum equation."""
+    left, out = equation.split("->")
+    names = left.split(",")
+    sizes: dict[str, int] = {}
+    for labels, signal in zip(names, operands, strict=True):
+        for label, n in zip(labels, signal.shape, strict=True):
+            sizes[label] = max(n, sizes.get(label, 1))
+    mean, K = einsum_moments(names, out, list(operands), sizes)
+    return Signal(shape, mean, K)
+
+
+@rule("matmul")
+def matmul(node: Node, ctx: Context, a: Signal | None, b: Signal | None) -> Signal:
+    """torch.matmul: vectors, matrices, batches with broadcasting. Either side may be a weight."""
+    shape_a, shape_b = node.inputs[0].shape, node.inputs[1].shape  # type: ignore[union-attr]
+    batch = max(len(shape_a) - 2, len(shape_b) - 2, 0)
+    names = _letters(batch)
+    row, inner, column = "x", "y", "z"
+    left = names[batch - (len(shape_a) - 2) :] + row + inner if len(shape_a) > 1 else inner
+    right = names[batch - (len(shape_b) - 2) :] + inner + column if len(shape_b) > 1 else inner
+    out = names + (row if len(shape_a) > 1 else "") + (column if len(shape_b) > 1 else "")
+    return _two_operands(node, ctx, f"{left},{right}->{out}", a, b)
+
+
+def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: Signal | None) -> Signal:
+    shape = node.outputs[0].shape
+    weights = node.attrs.get("weights", ())
+    slots = [a, b]
+    for slot in (1, 0):
+        if slot in weights:
+            other = 1 - slot
+
+            def second(w: Signal, slot: int = slot, other: int = other) -> float:
+                pair = [w, w]
+                pair[other] = slots[other]  # type: ignore[assignment]
+                pair[slot] = w
+                return contract(equation, shape, *pair).second
+
+            slots[slot] = ctx.weight(node, slot, second)
+            break
+    assert slots[0] is not None and slots[1] is not None
+    return contract(equation, shape, slots[0], slots[1])
+
+
+@rule("einsum")
+def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
+    """Any equation; more than two operands are contracted from the left."""
+    equation = node.attrs["equation"].replace(" ", "")
+    left, _, out = equation.partition("->")
+    names = left.split(",")
+    if len(names) == 1:
+        return _single(names[0], out, operands[0], node.outputs[0].shape)
+    if len(names) == 2:
+        return _two_operands(node, ctx, f"{left}->{out}", operands[0], operands[1])
+    current, labels = operands[0], names[0]
+    assert current is not None
+    for k in range(1, len(names)):
+        rest = set("".join(names[k + 1 :])) | set(out)
+        keep = "".join(dict.fromkeys(c for c in labels + names[k] if c in rest))
+        target = out if k == len(names) - 1 else keep
+        sizes = {}
+        other = operands[k]
+        assert other is not None
+        for text, signal in ((labels, current), (names[k], other)):
+            sizes.update(zip(text, signal.shape, strict=True))
+        current = contract(f"{labels},{names[k]}->{target}", tuple(sizes[c] for c in target), current, other)
+        labels = target
+    return current
+
+
+def _single(labels: str, out: str, x: Signal | None, shape: tuple[int, ...]) -> Signal:
+    """One operand: a permutation and sums; repeated labels (a trace) are treated as a sum over the diagonal."""
+    assert x is not None
+    K, mean, names = x.K, x.mean, list(labels)
+    for label in dict.fromkeys(labels):
+        while names.count(label) > 1:
+            i = names.index(label)
+            j = names.index(label, i + 1)
+            moved = np.moveaxis(K, (i, j), (-2, -1))
+            K = np.moveaxis(np.stack([moved[..., 0, 0], moved[..., 1, 1]], axis=-1), -1, i)
+            del names[j]
+    sizes = dict(zip(labels, x.shape, strict=True))
+    for label in [c for c in names if c not in out]:
+        axis = names.index(label)
+        n = sizes[label]
+        K, mean = K_axes.mean_over(K, axis, n) * n * n, mean * n
+        del names[axis]
+    return Signal(shape, mean, K.transpose([names.index(c) for c in out]))
+
+
+@rule("bilinear")
+def bilinear(
+    node: Node, ctx: Context, x1: Signal, x2: Signal, w: Signal | None, bias: Signal | None = None
+) -> Signal:
+    """y_o = sum_ij w_oij x1_i x2_j: the outer product of the inputs, contracted."""
+    shape = node.outputs[0].shape
+    lead = _letters(x1.ndim - 1)
+    outer_shape = (*x1.shape, x2.shape[-1])
+    outer = contract(f"{lead}x,{lead}y->{lead}xy", outer_shape, x1, x2)
+    flat = reshaped(outer, (*x1.shape[:-1], x1.shape[-1] * x2.shape[-1]))
+
+    def through(w: Signal) -> Signal:
+        return linear_map(flat, reshaped(w, (w.shape[0], w.shape[1] * w.shape[2])), shape)
+
+    weight = ctx.weight(node, 2, lambda w: through(w).second)
+    return with_bias(through(weight), bias, len(shape) - 1)
+
+
+@rule("conv")
+def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
+    """Convolution of any rank: grouped, depthwise, dilated, strided, transposed.
+
+    The fan is channels per group times the effective taps of each axis (`core.taps`), which accounts for borders
+    and for the stride of a transposed convolution.
+    """
+    plan = ConvShape(node, x)
+    weight = ctx.weight(node, 1, lambda w: plan.through(x, w).second)
+    return with_bias(plan.through(x, weight), bias, plan.channel)
+
+
+class ConvShape:
+    """The geometry of one convolution call and its moment map."""
+
+    def __init__(self, node: Node, x: Signal) -> None:
+        a = node.attrs
+        self.batch, self.channel, *self.spatial = a["x_axes"]
+        self.w_out, self.w_in, *self.w_spatial = a["w_axes"]
+        self.out_shape = node.outputs[0].shape
+        self.groups = a.get("groups", 1)
+        w_shape = node.inputs[1].shape  # type: ignore[union-attr]
+        self.channels = x.shape[self.channel] // self.groups
+        self.borders: list[Border] = []
+        for k, axis in enumerate(self.spatial):
+            low = a["padding"][k][0]
+            taps = Taps(
+                x.shape[axis], self.out_shape[axis], w_shape[self.w_spatial[k]], a["stride"][k], a["dilation"][k],
+                low, bool(a.get("transposed", False)),
+            )  # fmt: skip
+            self.borders.append(border(taps, x.profiles[axis]))
+
+    def through(self, x: Signal, w: Signal) -> Signal:
+        K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))
+        K_x = np.moveaxis(x.K, [self.channel, *self.spatial], range(1 + len(self.spatial)))
+        fresh = _is_fresh(w)
+        total = self._tap_pattern(K_x, K_w, (0,) * (1 + len(self.spatial)))
+        mean = 0.0
+        if not fresh:
+            for T in product((0, 1), repeat=1 + len(self.spatial)):
+                if any(T):
+                    total = total + self._tap_pattern(K_x, K_w, T)
+            mean = x.mean * w.mean * self.channels * prod(b.same for b in self.borders)
+        # axes now: out channel, spatial..., rest of x in order
+        K = np.moveaxis(total, range(1 + len(self.spatial)), [self.channel, *self.spatial])
+        profiles = list(x.profiles)
+        profiles[self.channel] = None
+        for b, axis in zip(self.borders, self.spatial, strict=True):
+            profiles[axis] = b.profile
+        return Signal(self.out_shape, mean, K, profiles=tuple(profiles))
+
+    def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
+        """The part of the double sum in which channel (T[0]) and taps (T[1:]) coincide (0) or differ (1)."""
+        count = float(self.channels * (self.channels - 1) if T[0] else self.channels)
+        K = K_x[T[0]]
+        for k, b in enumerate(self.borders):
+            same, different = K_axes.same(K, k), K_axes.different(K, k)
+            if T[1 + k]:
+                K = np.stack([different * b.same * max(b.same - 1, 0.0), different * b.pair * max(b.pair - 1, 0.0)],
+                             axis=k)  # fmt: skip
+            else:
+                K = np.stack([same * b.same, different * b.pair], axis=k)
+        share = 1.0 / self.groups  # two different output channels lie in the same group with this chance
+        w_same, w_other = K_w[(0, *T)], K_w[(1, *T)] * share
+        return np.stack([w_same * count * K, w_other * count * K], axis=0)
+
+
+@rule("embedding")
+def embedding(node: Node, ctx: Context, w: Signal | None, indices: Signal | None = None) -> Signal:
+    """Rows of a table. Two tokens share their row as often as their indices are equal."""
+    shape = node.outputs[0].shape
+    tokens = len(shape) - 1
+    chance = node.attrs.get("chance")
+    if chance is None:
+        chance = np.full((2,) * tokens, 1.0 / max(node.attrs["vocabulary"], 1))
+        if tokens:
+            chance.flat[0] = 1.0
+    table = ctx.weight(node, 0, lambda w: w.second)
+    row_same, row_other = table.K[0], table.K[1]
+    c = np.asarray(chance, float).reshape((2,) * tokens)[..., None]
+    return Signal(shape, table.mean, c * row_same + (1 - c) * row_other)
+
+
+def unit_weight(shape: tuple[int, ...]) -> Signal:
+    """Fresh i.i.d. weights of variance one."""
+    return iid(shape, 0.0, 1.0)

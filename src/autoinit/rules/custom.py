@@ -1,0 +1,15 @@
+"""A module or function with a rule of the user's own: ``rule(layer, *signals)`` or ``rule(*signals)``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..core.graph import Node
+from ..core.signal import Signal
+from .registry import Context, rule
+
+
+@rule("custom")
+def custom(node: Node, ctx: Context, *signals: Signal) -> Any:
+    function, owner = node.attrs["rule"], node.attrs["owner"]
+    return function(owner, *signals)

@@ -1,0 +1,162 @@
+"""Elementwise ops. Functions of one source stay one function; independent sources are combined by their moments."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..core.expression import Expr, apply, evaluate
+from ..core.graph import Node
+from ..core.lineage import aligned, cross_moment, joined
+from ..core.signal import Array, Signal, constant
+from .merge import blended_profiles, where
+from .registry import Context, rule
+
+Operand = Signal | float
+
+COMPARISONS = {"gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or"}
+
+
+@rule("elementwise")
+def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
+    """Broadcast the operands, then combine."""
+    shape = node.outputs[0].shape
+    scalars = node.attrs.get("scalars", {})
+    operands: list[Operand] = []
+    live = None
+    for k, signal in enumerate(signals):
+        if signal is None:
+            operands.append(float(scalars[k]))
+            continue
+        if signal.live is not None:
+            live = signal.live if live is None else live & signal.live
+        operands.append(_scalar(signal) if _is_plain(signal, shape) else aligned(signal, shape))
+    fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
+    made = combine(node, ctx, fn, params, operands, shape)
+    if live is not None and fn in ("add", "sub", "mul", "div"):
+        made = Signal(made.shape, made.mean, made.K, profiles=made.profiles, live=live)
+    if made._K is not None and made.problem:
+        ctx.note(node, "warning", made.problem)
+    return made
+
+
+def _is_plain(signal: Signal, shape: tuple[int, ...]) -> bool:
+    return signal.source is signal and signal.live is None and signal.is_constant
+
+
+def _scalar(signal: Signal) -> float:
+    return signal.mean
+
+
+def combine(
+    node: Node, ctx: Context, fn: str, params: tuple[float, ...], operands: list[Operand], shape: tuple[int, ...]
+) -> Signal:
+    signals = [s for s in operands if isinstance(s, Signal)]
+    if not signals:
+        value = apply(fn, *(float(s) for s in operands if not isinstance(s, Signal)), params=params)
+        return constant(shape, float(np.asarray(evaluate(value, np.zeros(1))).flat[0]))
+    source = signals[0].source
+    if all(s.source is source for s in signals) and all(_is_pure(s) for s in signals):
+        args: list[Expr | float] = [s.expr if isinstance(s, Signal) else float(s) for s in operands]
+        return Signal.function(source, apply(fn, *args, params=params))
+    if fn in ("add", "sub"):
+        return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape)
+    if fn == "mul":
+        return product_of(signals, shape)
+    if fn == "div":
+        u, v = signals
+        return product_of([u, Signal.function(v.source, apply("reciprocal", v.expr))], shape)
+    if fn == "where" and len(signals) == 3:
+        return where(node, ctx, *signals)
+    return two_sources(fn, params, operands, shape)
+
+
+def _is_pure(signal: Signal) -> bool:
+    """The moments are those of the expression (not overridden by a structural approximation)."""
+    return True
+
+
+def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:
+    """u + v: m = m_u + m_v, K = K_u + K_v + 2 E[u v'], where the cross moment is m_u m_v if they are independent."""
+    u, v = operands
+    if not isinstance(u, Signal) or not isinstance(v, Signal):
+        signal, other = (u, v) if isinstance(u, Signal) else (v, u)
+        assert isinstance(signal, Signal) and not isinstance(other, Signal)
+        raise AssertionError("a scalar is part of the expression")
+    a, b = signs
+    K = a * a * u.K + b * b * v.K + 2 * a * b * cross_moment(u, v)
+    K = np.array(K)
+    K.flat[0] = max(K.flat[0], 0.0)
+    profiles = blended_profiles([(u.second, u), (v.second, v)])
+    return Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)))
+
+
+def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
+    """u v. Independent: K = K_u K_v. Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c
+    those across: E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2."""
+    u, v = signals
+    profiles = _product_profiles(u, v)
+    cross = cross_moment(u, v) - u.mean * v.mean
+    if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
+        K = u.K * v.K
+        level = profiles[1]
+        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0])
+    a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
+    mean = u.mean * v.mean + c0
+    K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
+    return Signal(shape, mean, K)
+
+
+def _product_profiles(u: Signal, v: Signal) -> tuple[tuple[Array | None, ...], float]:
+    out: list[Array | None] = []
+    level = 1.0
+    for p, q in zip(u.profiles, v.profiles, strict=True):
+        if p is None or q is None:
+            out.append(p if q is None else q)
+            continue
+        r = p * q
+        mean = float(r.mean())
+        level *= mean
+        out.append(r / mean if mean > 0 else None)
+    return tuple(out), level
+
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+def two_sources(fn: str, params: tuple[float, ...], operands: list[Operand], shape: tuple[int, ...]) -> Signal:
+    """Any other f(u, v) of different sources: moments on a 2-D Gauss grid; the covariance is split into the part
+    linear in u, the part linear in v, and a rest that needs both to coincide."""
+    from ..core.activations import FUNCTIONS
+
+    signals = [s for s in operands if isinstance(s, Signal)]
+    grids: list[Array] = []
+    shapes = np.eye(len(signals), dtype=int) * (len(_NODES) - 1) + 1
+    weight = np.ones((1,) * len(signals))
+    scores: list[Array] = []
+    for k, s in enumerate(signals):
+        z = _NODES.reshape(shapes[k])
+        source = s.source
+        values = evaluate(s.expr, source.mean + np.sqrt(source.variance) * _NODES).reshape(shapes[k])
+        grids.append(values)
+        scores.append(z)
+        weight = weight * _WEIGHTS.reshape(shapes[k])
+    iterator = iter(grids)
+    args = [next(iterator) if isinstance(s, Signal) else np.float64(s) for s in operands]
+    with np.errstate(all="ignore"):
+        f = np.asarray(FUNCTIONS[fn].fn(*args, *params), float)
+    f = np.broadcast_to(np.where(np.isfinite(f), f, 0.0), weight.shape)
+    mean = float((weight * f).sum())
+    second = float((weight * f * f).sum())
+    rest = second - mean**2
+    cov: Array = np.zeros(signals[0].K.shape)
+    mixed: Array = np.ones(signals[0].K.shape)
+    for s, z in zip(signals, scores, strict=True):
+        slope = float((weight * f * z).sum()) ** 2
+        variance = s.source.variance
+        rho = s.source.covariance / variance if variance > 0 else np.ones(s.K.shape)
+        cov = cov + slope * rho
+        mixed = mixed * np.clip(rho, 0.0, 1.0)
+        rest -= slope
+    K = mean**2 + cov + max(rest, 0.0) * mixed
+    return Signal(shape, mean, K)

@@ -1,0 +1,207 @@
+"""Several tensors become one: concatenation, stacking, padding, masks, writing into a slice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..core import axes as K_axes
+from ..core.graph import Node
+from ..core.lineage import aligned, cross_moment
+from ..core.signal import Array, Profiles, Signal
+from .registry import Context, rule
+from .shape import moved, reshaped
+
+DEAD = -1e4
+"""A value at or below this, put where a mask says, means "never attend here"."""
+
+
+def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = None) -> Profiles:
+    """Profiles of a mixture or sum: averages weighted by each part's share of the second moment."""
+    out: list[Array | None] = []
+    for axis in range(parts[0][1].ndim):
+        n = parts[0][1].shape[axis]
+        if axis == skip or all(s.profiles[axis] is None for _, s in parts):
+            out.append(None)
+            continue
+        total, level = np.zeros(n), 0.0
+        for share, s in parts:
+            p = s.profiles[axis]
+            if p is not None and p.size != n:
+                continue
+            total += share * (np.ones(n) if p is None else p)
+            level += share
+        out.append(total / level if level > 0 else None)
+    return tuple(out)
+
+
+@rule("concat")
+def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    """A mixture of the parts by their sizes; pairs across parts use their cross moment (m1 m2 if independent)."""
+    axis, shape = node.attrs["axis"], node.outputs[0].shape
+    parts = tuple(p for p in parts if p.ndim == len(shape) and p.shape[axis] > 0)
+    if len(parts) == 1:
+        return parts[0]
+    first = parts[0]
+    if first.source is not first and all(p.expr is first.expr and p.source is not p for p in parts):
+        inner = Node("concat", (), node.outputs, node.attrs)
+        return Signal.function(concat(inner, ctx, *(p.source for p in parts)), first.expr)
+    sizes = [p.shape[axis] for p in parts]
+    n = sum(sizes)
+    mean = sum(s * p.mean for s, p in zip(sizes, parts, strict=True)) / n
+    same = sum((s * K_axes.same(p.K, axis) for s, p in zip(sizes, parts, strict=True)), np.zeros(())) / n
+    different = sum(
+        (s * (s - 1) * K_axes.different(p.K, axis) for s, p in zip(sizes, parts, strict=True)), np.zeros(())
+    )
+    if len(parts) <= 6:
+        for i, p in enumerate(parts):
+            for j in range(i):
+                different = different + 2 * sizes[i] * sizes[j] * _across(p, parts[j], axis)
+    else:
+        means = np.array([p.mean for p in parts])
+        weights = np.array(sizes, float)
+        different = different + float((weights @ means) ** 2 - np.sum((weights * means) ** 2))
+    K = np.stack([same, different / max(n * (n - 1), 1)], axis=axis)
+    shares = [(s * p.second, p) for s, p in zip(sizes, parts, strict=True)]
+    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis))
+
+
+def _across(u: Signal, v: Signal, axis: int) -> Array:
+    """E[u_i v_j] averaged over the indices along the axis of concatenation."""
+    C = cross_moment(u, v)
+    if u.shape[axis] != v.shape[axis]:
+        return K_axes.different(C, axis)
+    return K_axes.mean_over(C, axis, u.shape[axis])
+
+
+@rule("stack")
+def stack(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    axis = node.attrs["axis"]
+    shape = node.outputs[0].shape
+    one = (*shape[:axis], 1, *shape[axis + 1 :])
+    return concat(node, ctx, *(reshaped(p, one) for p in parts))
+
+
+@rule("pad")
+def pad(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Padding. With zeros, a fraction z of dead entries: m' = (1 - z) m, K'(S) = P(both live) K(S), and the profile
+    along the axis shows where. Other modes repeat entries: P(two places show the same entry) raises K({a})."""
+    pads, mode, value = node.attrs["pads"], node.attrs.get("mode", "constant"), node.attrs.get("value", 0.0)
+    shape = node.outputs[0].shape
+    zero = mode == "constant" and value == 0.0
+
+    def move(y: Signal) -> Signal:
+        K, mean, profiles = y.K, y.mean, list(y.profiles)
+        for axis, (low, high) in enumerate(pads):
+            n, new = y.shape[axis], shape[axis]
+            if (low, high) == (0, 0) or n == 0 or new == 0:
+                continue
+            old = y.profiles[axis]
+            p = np.ones(n) if old is None else old
+            if low < 0 or high < 0:
+                p = p[max(-low, 0) : n + min(high, 0)]
+                level = float(p.mean())
+                K, mean = K * level, mean * float(np.sqrt(level))
+                p = p / level if level > 0 else p
+                low, high, n = max(low, 0), max(high, 0), p.size
+            if zero or mode == "constant":
+                live = n / new
+                both = n * (n - 1) / max(new * (new - 1), 1)
+                K = np.stack([K_axes.same(K, axis) * live, K_axes.different(K, axis) * both], axis=axis)
+                mean *= live
+                profiles[axis] = np.concatenate([np.zeros(low), p, np.zeros(high)]) / live
+            else:
+                chance = (new - n) / max(n, 1) / max(new - 1, 1) * 2
+                chance = min(chance, 1.0)
+                one, two = K_axes.same(K, axis), K_axes.different(K, axis)
+                K = np.stack([one, chance * one + (1 - chance) * two], axis=axis)
+                kinds = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+                profiles[axis] = None
+                if old is not None:
+                    q = np.pad(p, (low, high), mode=kinds.get(mode, "edge"))  # type: ignore[call-overload]
+                    profiles[axis] = q / q.mean()
+        return Signal(shape, mean, K, profiles=tuple(profiles))
+
+    if mode == "constant" and not zero:
+        return _pad_value(x, move, shape, float(value))
+    if zero:
+        plain = Signal(x.shape, x.mean, x.K, profiles=x.profiles)
+        return move(plain)
+    return moved(x, ("pad", pads, mode), move)
+
+
+def _pad_value(x: Signal, move: object, shape: tuple[int, ...], value: float) -> Signal:
+    """Padding with a constant: x - value padded with zeros, plus value."""
+    m, K = x.mean - value, x.K - 2 * value * x.mean + value**2
+    shifted = move(Signal(x.shape, m, K, profiles=x.profiles))  # type: ignore[operator]
+    mean = shifted.mean + value
+    return Signal(shape, mean, shifted.K + 2 * value * shifted.mean + value**2)
+
+
+@rule("masked_fill")
+def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
+    """Fill where a mask is true. A very negative value marks entries dead for the softmax that follows."""
+    value = float(node.attrs["value"])
+    if value <= DEAD or value != value:
+        array = ctx.array(node, 1)
+        made = Signal(x.shape, x.mean, x.K, profiles=x.profiles)
+        live = None if array is None else ~np.asarray(array, bool)
+        made.live = live if x.live is None or live is None else (x.live & live)
+        return made
+    filled = min(max(mask.mean, 0.0), 1.0)
+    return replaced(x, Signal(x.shape, value, np.full((2,) * x.ndim, value**2)), aligned(mask, x.shape), filled)
+
+
+def replaced(x: Signal, y: Signal, chosen: Signal, share: float) -> Signal:
+    """y where `chosen` (0/1, independent of both) is one, else x."""
+    c = chosen.K if chosen.K.ndim == x.ndim else np.full(x.K.shape, share**2)
+    cross = cross_moment(x, y)
+    K = c * y.K + (1 - 2 * share + c) * x.K + 2 * (share - c) * cross
+    return Signal(x.shape, share * y.mean + (1 - share) * x.mean, K)
+
+
+@rule("where")
+def where(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
+    """Choose by a condition; a very negative constant branch marks dead entries instead."""
+    shape = node.outputs[0].shape
+    cond, a, b = aligned(cond, shape), aligned(a, shape), aligned(b, shape)
+    for kept, other, keep_true in ((a, b, True), (b, a, False)):
+        if other.mean <= DEAD and other.is_constant:
+            array = ctx.array(node, 0)
+            made = Signal(shape, kept.mean, kept.K, profiles=kept.profiles)
+            if array is not None:
+                truth = np.asarray(array, bool)
+                made.live = truth if keep_true else ~truth
+            return made
+    share = min(max(cond.mean, 0.0), 1.0)
+    return replaced(b, a, cond, share)
+
+
+@rule("triangle")
+def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
+    """tril / triu: the rest of the last two axes becomes zero."""
+    rows, columns = x.shape[-2:]
+    make = np.tril if node.attrs["lower"] else np.triu
+    live = make(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
+    from ..core.signal import from_array
+
+    keep = aligned(from_array(live), x.shape)
+    return Signal(x.shape, x.mean * keep.mean, x.K * keep.K)
+
+
+@rule("write")
+def write(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
+    """A part of `base` is overwritten by `update`: a mixture by the fraction that is written."""
+    share = float(node.attrs["fraction"])
+    if share >= 1.0 and update.shape == base.shape:
+        return update
+    if update.ndim == base.ndim:
+        K_update = update.K
+    else:
+        K_update = np.full(base.K.shape, update.mean**2)
+        K_update.flat[0] = update.second
+    K = share**2 * K_update + (1 - share) ** 2 * base.K + 2 * share * (1 - share) * base.mean * update.mean
+    K = np.array(K)
+    K.flat[0] = share * update.second + (1 - share) * base.second
+    return Signal(node.outputs[0].shape, share * update.mean + (1 - share) * base.mean, K)

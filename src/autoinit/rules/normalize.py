@@ -1,0 +1,255 @@
+"""Normalisation: batch, layer, instance, group, RMS, L2, and weight normalisation.
+
+Write A for the axes a statistic is taken over and <K>(S) for K averaged over A (every pair of places, the place
+itself included). The mean over A is linear, and E[x_i mean(x)_j] = E[mean(x)_i mean(x)_j] = <K>(S \\ A), so
+
+    K_c(S) = K(S) - <K>(S \\ A)                   (x minus its mean over A)
+
+and the statistic's expectation is V = K_c(0) (without centring: K itself). By construction of the normalised
+value the mean of its square over A is s/(s + eps) exactly, whatever the scatter of the statistic s; the moments of
+entries under one statistic are exact for Gaussian x, by a one-dimensional integral (`gains_of_statistic`).
+
+Between places with *different* statistics s, s' the ratio fluctuates: E[x x'/sqrt(s s')] is the expected sample
+correlation of nu Gaussian pairs of true correlation rho,
+
+    E[r] = rho (2/nu) (Gamma((nu+1)/2) / Gamma(nu/2))^2  2F1(1/2, 1/2; nu/2 + 1; rho^2),
+
+where nu = 1 / sum_{T in A} w(T) (K_c(T)/K_c(0))^2 counts the independent entries under the statistic
+(n - 1 for independent centred entries; w(T) is the share of pairs that differ on T).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special
+
+from ..core import axes as K_axes
+from ..core.exchangeable import eigenvalues
+from ..core.graph import Node
+from ..core.lineage import MOST_TERMS, Term, averaged, joined
+from ..core.positive import shifted
+from ..core.signal import Array, Profiles, Signal, constant
+from ..core.sliding import averaged_over, placed, transform
+from .registry import Context, rule
+
+_NOTHING = 1e-13
+"""A statistic below this share of E[x^2] is rounding error: the signal does not vary over the axes."""
+
+
+@rule("normalize")
+def normalize(
+    node: Node,
+    ctx: Context,
+    x: Signal,
+    scale: Signal | None = None,
+    shift: Signal | None = None,
+    running_mean: Signal | None = None,
+    running_var: Signal | None = None,
+) -> Signal:
+    """Divide by a statistic of the signal itself (or the running one), then scale and shift."""
+    a = node.attrs
+    eps, channels = float(a.get("eps", 0.0)), tuple(a.get("channel_axes", ()))
+    if a.get("use_running") and running_mean is not None and running_var is not None:
+        y = _by_running_statistics(node, ctx, x, running_mean, running_var, channels, eps)
+    else:
+        groups = int(a.get("groups") or 0)
+        y = by_own_statistics(x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups)
+    return _affine(y, scale, shift, channels)
+
+
+def by_own_statistics(
+    x: Signal, axes: tuple[int, ...], centre: bool, eps: float, l2: bool = False, groups: int = 0
+) -> Signal:
+    """x normalised by its statistics over `axes`; with `groups`, axis 1 is split and its inner part averaged too."""
+    windows = [float(x.shape[i]) if i in axes else 1.0 for i in range(x.ndim)]
+    K, shape, over = x.K, x.shape, axes
+    if groups:
+        inner = x.shape[1] // groups
+        windows[1] = float(inner)
+        K = K_axes.split(K, 1, 2)
+        shape = (shape[0], groups, inner, *shape[2:])
+        over = (2, *(i + 1 for i in axes))
+    mean, K, factor = _normalised(K, x.mean, shape, over, centre, eps, l2)
+    if groups:
+        K = K_axes.merge(K, 1, (groups, inner))
+    if factor == 0.0:
+        return constant(x.shape, 0.0)
+    kept = set(axes) | ({1} if groups else set())
+    profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
+    return Signal(x.shape, mean, K, profiles=profiles, terms=_terms(x, factor, tuple(windows) if centre else None))
+
+
+def _terms(x: Signal, factor: float, windows: tuple[float, ...] | None) -> tuple[Term, ...]:
+    """factor (x - mean of x over the windows), or factor x, as a combination of what x is made of."""
+    terms = joined((factor, x))
+    if windows is None or not terms:
+        return terms
+    means = tuple(t.times(-factor) for t in averaged(x, windows))
+    both = terms + means
+    return both if len(both) <= MOST_TERMS else ()
+
+
+def _normalised(
+    K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...], centre: bool, eps: float, l2: bool
+) -> tuple[float, Array, float]:
+    """(mean, K, factor): moments of the normalised array, and the factor that x - mean(x) is multiplied by."""
+    n = float(np.prod([shape[i] for i in axes])) if axes else 1.0
+    level = float(K.flat[0])
+    if centre:
+        K = K - averaged_over(K, axes, shape)
+        mean = 0.0
+    V = float(K.flat[0])
+    if not V > _NOTHING * level:
+        return 0.0, np.zeros_like(K), 0.0
+    nu = _degrees(K, mean, shape, axes)
+    over = tuple(shape[i] for i in axes)
+    unit = 1.0 if not l2 else V / max(n * V, eps * eps)
+    gains, mean_out = gains_of_statistic(_only(K - mean * mean, axes), mean, over, 0.0 if l2 else eps)
+    gains, mean_out = gains * unit, mean_out * float(np.sqrt(unit))
+    table = _back(_eigen(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape)
+    floor = mean_out * mean_out
+    power = float(table.flat[0]) + floor
+    alike = (_at_same_place(table, axes) + floor) / power
+    return mean_out, table * _shrinkage(alike, nu) + floor, float(np.sqrt(power / V))
+
+
+def _eigen(K: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Array:
+    """Eigenvalues along `axes` (see `core.exchangeable`), the table kept along the others."""
+    for i in axes:
+        n = shape[i]
+        K = transform(K, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]))
+    return K
+
+
+def _back(table: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Array:
+    """The moments of a table of eigenvalues along `axes`."""
+    for i in axes:
+        n = shape[i]
+        table = transform(table, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]) / n)
+    return table
+
+
+def _only(K: Array, axes: tuple[int, ...]) -> Array:
+    """The part of the table in which entries differ within `axes` only."""
+    return np.asarray(K[tuple(slice(None) if i in axes else 0 for i in range(K.ndim))])
+
+
+def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
+    """(gains, mean): what dividing by sqrt(s + eps), s = mean of x^2, does to the eigenvalues and the mean of x.
+
+    The covariance has eigenvalues l_B with multiplicities d_B (see `core.exchangeable`), so n s = sum_B l_B chi2(d_B)
+    for Gaussian x. From 1/a = int exp(-a t) dt, the expected share of eigenspace B of the sum is
+
+        E[l_B chi2(d_B) / (n s + n eps)] = int l_B d_B / (1 + 2 l_B t) phi(t) dt,
+        phi(t) = prod_C (1 + 2 l_C t)^(-d_C/2) exp(-n eps t),
+
+    and the gain is n times the share over l_B d_B. A mean m makes the constant eigenspace (eigenvalue l)
+    noncentral: phi gains a factor exp(-n m^2 t / (1 + 2 l t)), the share a term n m^2 / (1 + 2 l t)^2, and by
+    1/sqrt(a) = int exp(-a t) dt / sqrt(pi t) the new mean is int sqrt(n) m / (1 + 2 l t) phi(t) dt / sqrt(pi t).
+    """
+    n = float(np.prod(shape)) if shape else 1.0
+    table = np.maximum(eigenvalues(C, shape), 0.0)
+    counts = np.ones(())
+    for size in shape:
+        counts = np.multiply.outer(counts, np.array([1.0, size - 1.0]))
+    l, d = table.ravel()[:, None], counts.ravel()[:, None]
+    push = n * mean * mean
+    total = float(np.sum(l * d)) + push
+    y = np.linspace(-30.0, 70.0, 1001)
+    t = np.exp(y) / total
+    grown = 1.0 + 2.0 * l * t
+    phi = np.exp(-0.5 * np.sum(d * np.log(grown), axis=0) - push * t / grown[0] - n * eps * t)
+    step = y[1] - y[0]
+    gains = n * (1.0 / grown) @ (phi * t) * step
+    new_mean = float(np.sum(np.sqrt(n / np.pi) * mean / grown[0] * phi * np.sqrt(t)) * step)
+    if push > 0.0 and table.flat[0] > 1e-12 * total:
+        # What is left of the constant part when its mean is taken out.
+        whole = n * float(np.sum((table.flat[0] / grown[0] + push / grown[0] ** 2) * phi * t) * step)
+        gains[0] = max(whole - n * new_mean * new_mean, 0.0) / table.flat[0]
+    return np.asarray(gains).reshape(table.shape), new_mean
+
+
+def _at_same_place(K: Array, axes: tuple[int, ...]) -> Array:
+    """K(S \\ A) for every S: the moment at the same place of A."""
+    for axis in axes:
+        first = K_axes.same(K, axis)
+        K = np.stack([first, first], axis=axis)
+    return K
+
+
+def _degrees(K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...]) -> float:
+    """nu = 2 E[s]^2 / Var[s] of the mean square s over `axes` of a Gaussian array."""
+    C = K - mean * mean
+    scatter = averaged_over(C * C + 2.0 * mean * mean * C, axes, shape).flat[0] / K.flat[0] ** 2
+    return float(1.0 / max(scatter, 1e-12))
+
+
+def _shrinkage(rho: Array, nu: float) -> Array:
+    """E[r] / rho of the module's text; 1 at rho = 1 and for many entries."""
+    square = np.clip(rho * rho, 0.0, 1.0)
+    if nu > 200.0:
+        return np.asarray(1.0 - 0.5 * (1.0 - square) / nu)
+    ratio = np.exp(2.0 * (special.gammaln(0.5 * (nu + 1.0)) - special.gammaln(0.5 * nu))) * 2.0 / nu
+    return np.asarray(np.minimum(ratio * special.hyp2f1(0.5, 0.5, 0.5 * nu + 1.0, square), 1.0))
+
+
+def _by_running_statistics(
+    node: Node, ctx: Context, x: Signal, mean: Signal, var: Signal, channels: tuple[int, ...], eps: float
+) -> Signal:
+    """(x - running mean) / sqrt(running variance + eps): an affine map, per channel."""
+    values = ctx.array(node, 4)
+    if values is not None:
+        inverse = 1.0 / np.sqrt(np.maximum(np.asarray(values, float), 0.0) + eps)
+        first, second = float(inverse.mean()), float(np.mean(inverse**2))
+        n = inverse.size
+        pair = (first * first * n - second) / (n - 1) if n > 1 else second
+    else:  # log-normal around the mean: E[v^-k] = m^-k (1 + c)^(k (k + 1) / 2)
+        level = max(var.mean + eps, 1e-300)
+        spread = 1.0 + var.variance / level**2
+        first, second = level**-0.5 * spread**0.375, spread / level
+        pair = first * first
+    if mean.is_constant and second - first * first <= 1e-12 * second:
+        return shifted(x, -mean.mean).scaled(first)
+    K = x.K - 2.0 * x.mean * mean.mean + placed(mean.K, channels, x.ndim)
+    factor = placed(_table(len(channels), second, pair), channels, x.ndim)
+    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x)))
+
+
+def _table(ndim: int, same: float, different: float) -> Array:
+    table = np.full((2,) * ndim, different)
+    table.flat[0] = same
+    return table
+
+
+def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tuple[int, ...]) -> Signal:
+    """scale y + shift, both independent of y and spread over `channels`; certain values keep the provenance."""
+    if scale is not None:
+        if scale.is_constant:
+            y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
+        else:
+            table = placed(scale.K, channels, y.ndim)
+            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y)))
+    if shift is not None:
+        if shift.is_constant:
+            y = shifted(y, shift.mean)
+        else:
+            table = placed(shift.K, channels, y.ndim)
+            K = y.K + table + 2.0 * y.mean * shift.mean
+            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles, terms=joined((1.0, y)))
+    return y
+
+
+@rule("weight_norm")
+def weight_norm(node: Node, ctx: Context, v: Signal, g: Signal) -> Signal:
+    """w = g v / |v| with the norm over all axes but one: E[w^2] = E[g^2] / fan, whatever the size of v."""
+    kept = node.attrs.get("axis")
+    axes = tuple(i for i in range(v.ndim) if i != kept)
+    unit = by_own_statistics(v, axes, centre=False, eps=0.0, l2=True)
+    table = g.K
+    if kept is None:
+        table = np.full((2,) * v.ndim, g.second)
+    elif g.ndim != v.ndim:
+        table = placed(g.K, (kept,), v.ndim)
+    return Signal(v.shape, unit.mean * g.mean, unit.K * table)

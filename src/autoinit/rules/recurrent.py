@@ -1,0 +1,143 @@
+"""LSTM, GRU and plain recurrent layers, stacked and bidirectional, with projections and initial states.
+
+The weights follow one scheme: input kernels Glorot uniform per gate (variance 2 / (inputs + hidden)), recurrent
+kernels and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM. Weights that are kept
+are described by their measured scale and bias instead. The cell is then simulated (see `core.cells`), once per
+set of numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.cells import GATES, CellWeights, Layout, Measured, simulate
+from ..core.graph import Node
+from ..core.signal import Signal
+from .registry import Context, rule
+from .shape import permuted
+
+MOST_REMEMBERED = 256
+_known: dict[tuple[Any, ...], Measured] = {}
+
+
+@rule("recurrent")
+def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tuple[Signal, ...]:
+    """Outputs as torch gives them: the sequence, the last states, and for an LSTM the last memories."""
+    a = node.attrs
+    _let_context_decide(node, ctx)
+    directions = 2 if a.get("bidirectional") else 1
+    x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
+    states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None and s.second > 0.0)
+    cells = tuple(_cells(node, ctx))
+    layout = Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
+    measured = _remembered(x, states, cells, layout)
+    ctx.note(node, "info", "moments measured on a simulated cell")
+    mean, K = measured.output
+    steps = x.shape[1]
+    profiles = (None, measured.profile if steps > 1 else None, None)
+    sequence = Signal((x.shape[0], steps, node.outputs[0].shape[2]), mean, K, profiles=profiles)
+    if not a.get("batch_first"):
+        sequence = permuted(sequence, (1, 0, 2))
+    made = [sequence]
+    for value, (mean, K) in zip(node.outputs[1:], (measured.states, measured.memories), strict=False):
+        made.append(Signal(value.shape, mean, K))
+    return tuple(made)
+
+
+def _let_context_decide(node: Node, ctx: Context) -> None:
+    """The scheme of this module's text, written into the plan by the context if it offers to."""
+    decide = getattr(ctx, "recurrent", None)
+    if decide is not None:
+        decide(node)
+
+
+def _remembered(
+    x: Signal, states: tuple[Signal, ...], cells: tuple[CellWeights, ...], layout: Layout
+) -> Measured:
+    key = (cells, layout, x.shape[2], _numbers(x), tuple((s.shape, _numbers(s)) for s in states))
+    if key not in _known:
+        if len(_known) >= MOST_REMEMBERED:
+            _known.clear()
+        _known[key] = simulate(x, states, cells, layout)
+    return _known[key]
+
+
+def _numbers(signal: Signal) -> tuple[Any, ...]:
+    """Everything that decides a sample, to four digits."""
+    source = signal.source
+    values = [source.mean, *source.K.ravel().tolist()]
+    return signal.expr.key, tuple(f"{v:.3e}" for v in values)
+
+
+def _cells(node: Node, ctx: Context) -> Iterator[CellWeights]:
+    a = node.attrs
+    kind = a["kind"]
+    gates = GATES[kind]
+    biased = bool(a.get("has_bias", True))
+    projected = bool(a.get("projected", False))
+    per_cell = 2 + 2 * biased + projected
+    slot = 1 + int(a.get("states", 0))
+    for _ in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
+        yield _cell(node, ctx, slot, kind, gates, biased, projected)
+        slot += per_cell
+
+
+def _cell(
+    node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bool, projected: bool
+) -> CellWeights:
+    w_in, w_back = node.inputs[slot], node.inputs[slot + 1]
+    assert w_in is not None and w_back is not None
+    hidden, inputs, outputs = w_in.shape[0] // gates, w_in.shape[1], w_back.shape[1]
+    input_std: tuple[float, ...] = (float(np.sqrt(2.0 / (inputs + hidden))),) * gates
+    recurrent_std: tuple[float, ...] | None = None
+    kept = _kept(node, ctx, slot)
+    if kept is not None:
+        input_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
+    kept = _kept(node, ctx, slot + 1)
+    if kept is not None and not _orthogonal_parts(kept, gates):
+        recurrent_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
+    none = ((0.0, 0.0),) * gates
+    input_bias, recurrent_bias = none, none
+    if biased:
+        forget = 1.0 if kind == "lstm" else 0.0
+        default = tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
+        input_bias = _bias(_kept(node, ctx, slot + 2), gates, default)
+        recurrent_bias = _bias(_kept(node, ctx, slot + 3), gates, none)
+    projection: float | None = None
+    if projected:
+        kept = _kept(node, ctx, slot + 2 + 2 * biased)
+        if kept is not None and not _orthogonal_parts(kept, 1):
+            projection = _digits(kept.std())
+    return CellWeights(
+        kind, inputs, hidden, outputs, input_std, recurrent_std, input_bias, recurrent_bias, projection
+    )  # fmt: skip
+
+
+def _kept(node: Node, ctx: Context, slot: int) -> Any:
+    """The values of a parameter that stays as it is; None if it is to be set."""
+    if not ctx.kept(node, slot):
+        return None
+    values = ctx.array(node, slot)
+    return None if values is None else np.asarray(values, float)
+
+
+def _bias(values: Any, gates: int, default: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+    if values is None:
+        return default
+    return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))
+
+
+def _orthogonal_parts(values: Any, gates: int) -> bool:
+    """Whether every gate's block has orthonormal rows or columns."""
+    for part in np.split(values, gates):
+        small = part if part.shape[0] <= part.shape[1] else part.T
+        if not np.allclose(small @ small.T, np.eye(small.shape[0]), atol=1e-3):
+            return False
+    return True
+
+
+def _digits(value: Any) -> float:
+    return float(f"{float(value):.3e}")

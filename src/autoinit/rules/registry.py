@@ -1,0 +1,67 @@
+"""The registry of rules: one function per neutral op, filled by a decorator.
+
+A rule maps the signals that go into an op to the signals that come out::
+
+    @rule("relu6_gate")
+    def relu6_gate(node, ctx, x): ...
+
+It gets the node (attributes, shapes, place), the context (solving for weights, notes, the options) and one signal
+per input (None where the op has no such operand), and returns one signal or a tuple of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from ..core.graph import Node
+from ..core.signal import Signal
+from ..errors import DuplicateRule
+
+Rule = Callable[..., Signal | tuple[Signal, ...]]
+
+RULES: dict[str, Rule] = {}
+
+
+class Context(Protocol):
+    """What a rule may ask of the interpreter."""
+
+    training: bool
+
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        """The weight in input `slot`, scaled so that ``second_moment(weight)`` equals the target variance."""
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        """The values of a constant input, or of a parameter that is kept; None if they are not known."""
+
+    def kept(self, node: Node, slot: int) -> bool:
+        """Whether the parameter in `slot` keeps its present values (frozen, skipped, or only being checked)."""
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        """Tell the plan something about this place (kind: 'simulated', 'passed', 'warning', 'info')."""
+
+
+def rule(*ops: str, table: dict[str, Rule] | None = None) -> Callable[[Rule], Rule]:
+    """Register a rule for one or several ops. A second rule for the same op is refused."""
+
+    def register(function: Rule) -> Rule:
+        target = RULES if table is None else table
+        for op in ops:
+            if op in target:
+                raise DuplicateRule(op)
+            target[op] = function
+        return function
+
+    return register
+
+
+def lookup(op: str, extra: Mapping[str, Rule] | None = None) -> Rule | None:
+    """The rule for an op; `extra` (the user's) wins."""
+    if extra and op in extra:
+        return extra[op]
+    return RULES.get(op)
+
+
+Attrs = dict[str, Any]

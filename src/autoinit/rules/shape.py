@@ -1,0 +1,321 @@
+"""Structure: reshape, permute, slice, expand, repeat, gather. Entries move; their law does not change.
+
+A chain f(source) stays one: the move is applied to the source and f is kept. Results are remembered on the
+source, so that the same move of the same tensor is the same signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..core import axes as K_axes
+from ..core.graph import Node
+from ..core.lineage import aligned, picked
+from ..core.signal import Array, Profiles, Signal
+from .registry import Context, rule
+
+Move = Callable[[Signal], Signal]
+
+
+def moved(signal: Signal, key: Hashable, move: Move) -> Signal:
+    """Apply a structural `move` to a signal, keeping "function of a Gaussian source" and remembering the result."""
+    found = signal.memo.get(key)
+    if found is not None:
+        return found
+    if signal.source is signal:
+        made = move(signal)
+    else:
+        source = moved(signal.source, key, move)
+        if signal._K is None and all(p is None for p in signal.profiles):
+            made = Signal.function(source, signal.expr)
+        else:
+            plain = move(Signal(signal.shape, signal.mean, signal.K, profiles=signal.profiles))
+            made = Signal.function(source, signal.expr, mean=plain.mean, K=plain.K)
+            made.profiles = plain.profiles
+    signal.memo[key] = made
+    return made
+
+
+def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
+    perm = tuple(perm)
+    if perm == tuple(range(len(perm))):
+        return signal
+
+    def move(x: Signal) -> Signal:
+        live = None
+        if x.live is not None:
+            live = np.transpose(np.broadcast_to(x.live, _full_rank(x.live, x.ndim)), perm)
+        made = Signal(
+            tuple(x.shape[a] for a in perm), x.mean, x.K.transpose(perm),
+            profiles=tuple(x.profiles[a] for a in perm), live=live,
+        )  # fmt: skip
+        fine = x.memo.get("fine")
+        if fine is not None:
+            groups: list[tuple[int, ...]] = fine.memo["groups"]  # type: ignore[assignment]
+            order = [groups[a] for a in perm]
+            inner = permuted(fine, [axis for group in order for axis in group])
+            _remember_fine(made, inner, [len(group) for group in order])
+        return made
+
+    return moved(signal, ("permute", perm), move)
+
+
+def _full_rank(live: np.ndarray[Any, Any], ndim: int) -> tuple[int, ...]:
+    return (1,) * (ndim - live.ndim) + live.shape
+
+
+def _remember_fine(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> None:
+    """`coarse` merges axes of `fine`: remember, so that a later split recovers them exactly."""
+    kept = Signal(fine.shape, fine.mean, fine.K, profiles=fine.profiles)
+    groups, at = [], 0
+    for length in lengths:
+        groups.append(tuple(range(at, at + length)))
+        at += length
+    kept.memo["groups"] = groups  # type: ignore[assignment]
+    coarse.memo["fine"] = kept
+
+
+def matching_blocks(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """Cut both shapes into the finest consecutive blocks of equal product; axes of size 1 come and go alone."""
+    blocks: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) or j < len(new):
+        old_is_one, new_is_one = i < len(old) and old[i] == 1, j < len(new) and new[j] == 1
+        if old_is_one != new_is_one:
+            blocks.append(([i], []) if old_is_one else ([], [j]))
+            i, j = i + old_is_one, j + new_is_one
+            continue
+        left, right, a, b = [i], [j], old[i], new[j]
+        i, j = i + 1, j + 1
+        while a != b:
+            if a < b:
+                a *= old[i]
+                left.append(i)
+                i += 1
+            else:
+                b *= new[j]
+                right.append(j)
+                j += 1
+        blocks.append((left, right))
+    return blocks
+
+
+def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
+    shape = tuple(shape)
+    if shape == signal.shape:
+        return signal
+
+    def move(x: Signal) -> Signal:
+        start = x.memo.get("fine") or x
+        return _reshape(x, start, shape)
+
+    return moved(signal, ("reshape", shape), move)
+
+
+def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
+    if prod(shape) == 0 or prod(start.shape) == 0:
+        return Signal(shape, x.mean, np.full((2,) * len(shape), x.mean**2))
+    blocks = matching_blocks(start.shape, shape)
+    K, at = start.K, 0
+    fine_K, fine_at = start.K, 0
+    profiles: list[Array | None] = []
+    fine_shape: list[int] = []
+    fine_lengths: list[int] = []
+    for left, right in blocks:
+        sizes = [start.shape[a] for a in left]
+        new = [shape[a] for a in right]
+        K = K_axes.merge(K, at, sizes)
+        if right:
+            K = K_axes.split(K, at, len(right))
+        else:
+            K = K_axes.same(K, at)
+        at += len(right)
+        profiles.extend(_reshape_profile([start.profiles[a] for a in left], sizes, new))
+        if len(right) == 1 and len(left) > 1:
+            fine_shape += sizes
+            fine_lengths.append(len(left))
+            fine_at += len(left)
+        else:
+            fine_K = K_axes.merge(fine_K, fine_at, sizes)
+            fine_K = K_axes.split(fine_K, fine_at, len(right)) if right else K_axes.same(fine_K, fine_at)
+            fine_shape += new
+            fine_lengths += [1] * len(right)
+            fine_at += len(right)
+    made = Signal(shape, x.mean, K, profiles=tuple(profiles))
+    if len(fine_shape) > len(shape) and len(fine_shape) <= 10:
+        _remember_fine(made, Signal(fine_shape, x.mean, fine_K), fine_lengths)
+    return made
+
+
+def _reshape_profile(old: list[Array | None], sizes: list[int], new: list[int]) -> list[Array | None]:
+    if all(p is None for p in old) or not new:
+        return [None] * len(new)
+    flat = np.ones(1)
+    for p, n in zip(old, sizes, strict=True):
+        flat = np.outer(flat, np.ones(n) if p is None else p).ravel()
+    if len(new) == 1:
+        return [flat if flat.size <= 65536 else None]
+    whole = flat.reshape(new)
+    out: list[Array | None] = []
+    for axis in range(len(new)):
+        p = whole.mean(axis=tuple(a for a in range(len(new)) if a != axis))
+        out.append(p / p.mean() if np.ptp(p) > 1e-9 and p.mean() > 0 else None)
+    return out
+
+
+def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Signal:
+    """Entries start:stop:step along an axis."""
+    n = signal.shape[axis]
+    stop = min(stop, n)
+    if (start, stop, step) == (0, n, 1):
+        return signal
+
+    def move(x: Signal) -> Signal:
+        size = len(range(start, stop, step))
+        shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+        K, profiles, mean = profile_part(x, axis, np.arange(start, stop, step))
+        live = None
+        if x.live is not None:
+            full = np.broadcast_to(x.live, _full_rank(x.live, x.ndim))
+            live = full if full.shape[axis] == 1 else np.take(full, np.arange(start, stop, step), axis=axis)
+        return Signal(shape, mean, K, profiles=profiles, terms=picked(x, axis, (start, stop, step)), live=live)
+
+    return moved(signal, ("part", axis, start, stop, step), move)
+
+
+def profile_part(x: Signal, axis: int, index: np.ndarray[Any, Any]) -> tuple[Array, Profiles, float]:
+    """Moments of the entries `index` of an axis that carries a position profile."""
+    p = x.profiles[axis]
+    if p is None or index.size == 0:
+        return x.K, x.profiles, x.mean
+    chosen = p[index]
+    level = float(chosen.mean())
+    if level <= 0:
+        return x.K * 0.0, (*x.profiles[:axis], None, *x.profiles[axis + 1 :]), 0.0
+    new = chosen / level if np.ptp(chosen) > 1e-9 * level else None
+    return x.K * level, (*x.profiles[:axis], new, *x.profiles[axis + 1 :]), x.mean * float(np.sqrt(level))
+
+
+def without(signal: Signal, axis: int) -> Signal:
+    """Drop an axis of size 1."""
+    shape = signal.shape[:axis] + signal.shape[axis + 1 :]
+
+    def move(x: Signal) -> Signal:
+        made = Signal(shape, x.mean, K_axes.same(x.K, axis), profiles=x.profiles[:axis] + x.profiles[axis + 1 :])
+        made.memo[("reshape", x.shape)] = x
+        return made
+
+    return moved(signal, ("without", axis), move)
+
+
+@rule("identity", "shuffle")
+def identity(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Same entries, perhaps elsewhere (roll, flip, contiguous, dtype casts)."""
+    return x
+
+
+@rule("reshape")
+def reshape(node: Node, ctx: Context, x: Signal) -> Signal:
+    return reshaped(x, node.outputs[0].shape)
+
+
+@rule("permute")
+def permute(node: Node, ctx: Context, x: Signal) -> Signal:
+    return permuted(x, node.attrs["perm"])
+
+
+@rule("expand")
+def expand(node: Node, ctx: Context, x: Signal) -> Signal:
+    return aligned(x, node.outputs[0].shape)
+
+
+@rule("repeat")
+def repeat(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Tiling r times: two different places hold the same entry with chance (r - 1)/(r n - 1)."""
+    shape = node.outputs[0].shape
+    x = aligned(x, (1,) * (len(shape) - x.ndim) + x.shape) if len(shape) > x.ndim else x
+
+    def move(y: Signal) -> Signal:
+        K, profiles = y.K, list(y.profiles)
+        for axis, (n, new) in enumerate(zip(y.shape, shape, strict=True)):
+            if new == n or n == 0:
+                continue
+            r = new // n
+            chance = (r - 1) / (new - 1)
+            first, other = K_axes.same(K, axis), K_axes.different(K, axis)
+            K = np.stack([first, chance * first + (1 - chance) * other], axis=axis)
+            p = profiles[axis]
+            profiles[axis] = None if p is None else np.tile(p, r)
+        return Signal(shape, y.mean, K, profiles=tuple(profiles))
+
+    return moved(x, ("repeat", shape), move)
+
+
+@rule("slice")
+def slice_(node: Node, ctx: Context, x: Signal) -> Signal:
+    a = node.attrs
+    return part(x, a["axis"], a["start"], a["stop"], a["step"])
+
+
+@rule("select")
+def select(node: Node, ctx: Context, x: Signal) -> Signal:
+    axis, index = node.attrs["axis"], node.attrs["index"]
+    return without(part(x, axis, index, index + 1), axis)
+
+
+@rule("split")
+def split(node: Node, ctx: Context, x: Signal) -> tuple[Signal, ...]:
+    axis, out, at = node.attrs["axis"], [], 0
+    for size in node.attrs["sizes"]:
+        out.append(part(x, axis, at, at + size))
+        at += size
+    return tuple(out)
+
+
+@rule("unbind")
+def unbind(node: Node, ctx: Context, x: Signal) -> tuple[Signal, ...]:
+    axis = node.attrs["axis"]
+    return tuple(without(part(x, axis, k, k + 1), axis) for k in range(x.shape[axis]))
+
+
+@rule("gather")
+def gather(node: Node, ctx: Context, x: Signal, indices: Signal | None = None) -> Signal:
+    """Rows picked along one axis by indices of any shape; the axis is replaced by the axes of the indices.
+
+    Two picks along the new axes are the same row by chance 1/n, or as often as the known indices repeat.
+    """
+    axis, shape = node.attrs["axis"], node.outputs[0].shape
+    added = len(shape) - (x.ndim - 1)
+    n = x.shape[axis]
+    chance = node.attrs.get("chance")
+    first, other = K_axes.same(x.K, axis), K_axes.different(x.K, axis)
+    if added == 0:
+        return Signal(shape, x.mean, first, profiles=x.profiles[:axis] + x.profiles[axis + 1 :])
+    if chance is None:
+        chance = np.full((2,) * added, 1.0 / max(n, 1))
+        chance.flat[0] = 1.0
+    K = np.stack([c * first + (1 - c) * other for c in np.asarray(chance, float).ravel()], axis=axis)
+    K = K.reshape(first.shape[:axis] + (2,) * added + first.shape[axis:])
+    profiles = x.profiles[:axis] + (None,) * added + x.profiles[axis + 1 :]
+    return Signal(shape, x.mean, K, profiles=profiles)
+
+
+@rule("diagonal")
+def diagonal(node: Node, ctx: Context, x: Signal) -> Signal:
+    """The entries with equal indices on two axes: same or different on both at once; the new axis is last."""
+    one, two = node.attrs["axis1"], node.attrs["axis2"]
+    K = np.moveaxis(x.K, (one, two), (-2, -1))
+    return Signal(node.outputs[0].shape, x.mean, np.stack([K[..., 0, 0], K[..., 1, 1]], axis=-1))
+
+
+@rule("unfold")
+def unfold(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Sliding windows along an axis: (windows, ..., size). Overlaps are rare among all pairs and are ignored."""
+    axis = node.attrs["axis"]
+    K = K_axes.split(x.K, axis, 2)
+    K = np.moveaxis(K, axis + 1, -1)
+    return Signal(node.outputs[0].shape, x.mean, K)

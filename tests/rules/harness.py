@@ -1,0 +1,136 @@
+"""Predicted moments against the real op on samples.
+
+`check` draws inputs with the moments of the given signals, runs the real function on them, and measures m and every
+K(S) of the output with `from_array` (an unbiased estimate of both). This is repeated independently; the standard error of
+the average over the repeats is known from their scatter, and the prediction has to lie within
+
+    SIGMAS standard errors  +  model_error * E[y^2]     (for the mean: sqrt of the second part's square),
+
+where `model_error` is stated by each test and is 0 (up to rounding) for rules that are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from autoinit.core.exchangeable import sample
+from autoinit.core.graph import Node, Value
+from autoinit.core.signal import Signal, from_array
+from autoinit.rules.registry import RULES
+
+torch.set_num_threads(1)
+
+SIGMAS = 5.0
+ROUNDING = 1e-6
+
+
+class FakeContext:
+    """Just enough of the interpreter: known arrays per slot, and the notes that were left."""
+
+    training = True
+
+    def __init__(self, arrays: Mapping[int, Any] | None = None, kept: Sequence[int] = ()) -> None:
+        self.arrays, self.kept_slots = dict(arrays or {}), set(kept)
+        self.notes: list[tuple[str, str]] = []
+
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        raise AssertionError("these rules solve for no weights")
+
+    def array(self, node: Node, slot: int) -> Any:
+        return self.arrays.get(slot)
+
+    def kept(self, node: Node, slot: int) -> bool:
+        return slot in self.kept_slots
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        self.notes.append((kind, message))
+
+
+def components(shape: Sequence[int], mean: float, parts: Mapping[tuple[int, ...], float]) -> Signal:
+    """mean + sum of independent Gaussian arrays, each varying along the axes named and constant along the others."""
+    d = len(shape)
+    C = np.zeros((2,) * d)
+    for S in np.ndindex(*C.shape):
+        C[S] = sum(v for axes, v in parts.items() if not any(S[a] for a in axes))
+    return Signal(shape, mean, C + mean * mean)
+
+
+def predict(
+    op: str, signals: Sequence[Signal | None], shapes: Sequence[Sequence[int]], *, arrays: Any = None, kept: Any = (),
+    **attrs: Any,
+) -> Any:  # fmt: skip
+    """The rule's answer for one call."""
+    inputs = tuple(None if s is None else Value(i, s.shape) for i, s in enumerate(signals))
+    outputs = tuple(Value(100 + i, tuple(shape)) for i, shape in enumerate(shapes))
+    return RULES[op](Node(op, inputs, outputs, attrs), FakeContext(arrays, kept), *signals)
+
+
+def measure(signals: Sequence[Signal], run: Callable[..., Any], repeats: int, seed: int = 0) -> Any:
+    """Per output: (mean, its standard error, K, its standard error)."""
+    rng = np.random.default_rng(seed)
+    torch.manual_seed(seed)
+    collected: list[list[tuple[float, Any]]] = []
+    for _ in range(repeats):
+        drawn = [torch.from_numpy(sample(s, rng, None)) for s in signals]
+        with torch.no_grad():
+            result = run(*drawn)
+        results = result if isinstance(result, (tuple, list)) else [result]
+        measured = [from_array(r.double().numpy()) for r in results]
+        collected.append([(m.mean, m.K) for m in measured])
+    answers = []
+    for k in range(len(collected[0])):
+        means = np.array([c[k][0] for c in collected])
+        tables = np.array([c[k][1] for c in collected])
+        root = np.sqrt(repeats)
+        answers.append((means.mean(), means.std(ddof=1) / root, tables.mean(0), tables.std(0, ddof=1) / root))
+    return answers
+
+
+def compare(predicted: Signal, measured: Any, *, mean_error: float = 0.0, model_error: float = 0.0) -> None:
+    """Assert that the prediction lies within the stated tolerance; say how far off it is if not."""
+    mean, mean_se, K, K_se = measured
+    second = float(K.flat[0])
+    slack = SIGMAS * mean_se + (mean_error + ROUNDING) * np.sqrt(second)
+    assert abs(predicted.mean - mean) <= slack, f"mean {predicted.mean:.5g}, measured {mean:.5g} +- {mean_se:.2g}"
+    allowed = SIGMAS * K_se + (model_error + ROUNDING) * second
+    wrong = np.abs(predicted.K - K) - allowed
+    S = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+    assert wrong[S] <= 0, (
+        f"K{S}: {predicted.K[S]:.5g}, measured {K[S]:.5g} +- {K_se[S]:.2g}; K0 {predicted.second:.5g} vs {second:.5g}\n"
+        f"predicted\n{predicted.K}\nmeasured\n{K}\nerror/second\n{(predicted.K - K) / second}"
+    )
+
+
+def check(
+    op: str,
+    signals: Sequence[Signal],
+    run: Callable[..., Any],
+    *,
+    repeats: int = 400,
+    mean_error: float = 0.0,
+    model_error: float = 0.0,
+    arrays: Any = None,
+    extra: Sequence[Signal | None] = (),
+    seed: int = 0,
+    **attrs: Any,
+) -> Signal:
+    """Predict, measure, compare; returns the (first) prediction. `extra` are signals that are not sampled."""
+    measured = measure(signals, run, repeats, seed)
+    shapes = [_shape_of(signals, run, k) for k in range(len(measured))]
+    predicted = predict(op, [*signals, *extra], shapes, arrays=arrays, **attrs)
+    answers = predicted if isinstance(predicted, tuple) else (predicted,)
+    for answer, numbers, shape in zip(answers, measured, shapes, strict=True):
+        assert answer.shape == shape
+        compare(answer, numbers, mean_error=mean_error, model_error=model_error)
+    return answers[0]
+
+
+def _shape_of(signals: Sequence[Signal], run: Callable[..., Any], k: int) -> tuple[int, ...]:
+    with torch.no_grad():
+        result = run(*[torch.from_numpy(sample(s, np.random.default_rng(0), None)) for s in signals])
+    results = result if isinstance(result, (tuple, list)) else [result]
+    return tuple(results[k].shape)
