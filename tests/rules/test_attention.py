@@ -30,11 +30,23 @@ def test_softmax(x, axis):
 
 @pytest.mark.parametrize("x", LOGITS)
 def test_log_softmax(x):
-    check("softmax", [x], lambda t: t.log_softmax(2), axis=2, log=True, model_error=0.01, mean_error=0.002, repeats=800)
+    check(
+        "softmax",
+        [x],
+        lambda t: t.log_softmax(2),
+        axis=2,
+        log=True,
+        model_error=0.01,
+        mean_error=0.002,
+        repeats=800,
+    )
 
 
 def test_softmax_of_a_wide_layer():
-    """Dense(softmax) at input variance 100, ten classes: 0.0748 is what independence and a clipped series give."""
+    """Dense(softmax) at input variance 100, ten classes.
+
+    0.0748 is what independence and a clipped series give.
+    """
     x = iid((64, 10), 0.0, 100.0)
     y = check("softmax", [x], lambda t: t.softmax(1), axis=1, log=False, model_error=0.002, repeats=600)
     assert y.mean == pytest.approx(0.1)
@@ -45,7 +57,9 @@ def test_softmax_over_the_last_axis_of_a_sequence():
     assert y.mean == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize("x", [LOGITS[1], components((4, 10, 10), 0.0, {(0, 1, 2): 0.5, (0, 2): 0.7, (0, 1): 2.0})])
+@pytest.mark.parametrize(
+    "x", [LOGITS[1], components((4, 10, 10), 0.0, {(0, 1, 2): 0.5, (0, 2): 0.7, (0, 1): 2.0})]
+)
 def test_causal_softmax(x):
     live = np.tri(x.shape[1], x.shape[2], dtype=bool)
     masked = Signal(x.shape, x.mean, x.K, live=live)
@@ -54,7 +68,11 @@ def test_causal_softmax(x):
     y = predict("softmax", [masked], [x.shape], axis=2, log=False)
     measured = measure([x], run, 1000)[0]
     compare(y, measured, model_error=0.02)
-    rows = torch.stack([run(torch.from_numpy(s)).pow(2).mean(dim=(0, 2)) for s in _draws(x, 300)]).mean(0).numpy()
+    rows = (
+        torch.stack([run(torch.from_numpy(s)).pow(2).mean(dim=(0, 2)) for s in _draws(x, 300)])
+        .mean(0)
+        .numpy()
+    )
     assert np.allclose(y.profiles[1], rows / rows.mean(), rtol=0.06)
 
 
@@ -75,6 +93,14 @@ def test_padding_mask():
     compare(y, measure([x], run, 600)[0], model_error=0.02)
 
 
+def test_one_mask_for_all_rows():
+    x = LOGITS[2]
+    live = np.arange(10) < 4
+    run = lambda t: t.masked_fill(torch.from_numpy(~live), -torch.inf).softmax(2)  # noqa: E731
+    y = predict("softmax", [Signal(x.shape, x.mean, x.K, live=live)], [x.shape], axis=2, log=False)
+    compare(y, measure([x], run, 600)[0], model_error=0.02)
+
+
 # --- attention -------------------------------------------------------------------------------------
 
 
@@ -87,8 +113,15 @@ def heads(batch=3, count=2, tokens=12, width=16, shared=0.0, variance=1.0, mean=
 @pytest.mark.parametrize("variance", [0.5, 2.0])
 @pytest.mark.parametrize("causal", [False, True])
 def test_independent_operands(shared, variance, causal):
-    """Queries, keys and values that share nothing: the key/value correction (at most s/D) is the model error."""
-    q, k, v = heads(shared=shared, variance=variance), heads(variance=variance), heads(shared=shared, mean=0.5)
+    """Queries, keys and values that share nothing.
+
+    The key/value correction (at most s/D) is the model error.
+    """
+    q, k, v = (
+        heads(shared=shared, variance=variance),
+        heads(variance=variance),
+        heads(shared=shared, mean=0.5),
+    )
     run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, is_causal=causal)  # noqa: E731
     check("attention", [q, k, v], run, causal=causal, scale=None, dropout=0.0, grouped=False,
           model_error=0.02 + variance**2 / 32, repeats=250)  # fmt: skip
@@ -97,13 +130,33 @@ def test_independent_operands(shared, variance, causal):
 def test_grouped_heads():
     q, k, v = heads(count=6), heads(count=2), heads(count=2, shared=0.3, mean=0.4)
     run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, enable_gqa=True)  # noqa: E731
-    check("attention", [q, k, v], run, causal=False, scale=None, dropout=0.0, grouped=True, model_error=0.03, repeats=300)
+    check(
+        "attention",
+        [q, k, v],
+        run,
+        causal=False,
+        scale=None,
+        dropout=0.0,
+        grouped=True,
+        model_error=0.03,
+        repeats=300,
+    )
 
 
 def test_dropout_on_the_weights():
     q, k, v = heads(), heads(), heads(shared=0.5)
     run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, dropout_p=0.4)  # noqa: E731
-    check("attention", [q, k, v], run, causal=False, scale=None, dropout=0.4, grouped=False, model_error=0.04, repeats=300)
+    check(
+        "attention",
+        [q, k, v],
+        run,
+        causal=False,
+        scale=None,
+        dropout=0.4,
+        grouped=False,
+        model_error=0.04,
+        repeats=300,
+    )
 
 
 @pytest.mark.parametrize("kind", ["boolean", "additive", "bias"])
@@ -111,29 +164,46 @@ def test_constant_masks(kind):
     q, k, v = heads(), heads(), heads(shared=0.3)
     rng = np.random.default_rng(3)
     live = np.tri(12, dtype=bool)
-    mask = {"boolean": live, "additive": np.where(live, 0.0, -np.inf), "bias": rng.normal(size=(2, 12, 12))}[kind]
+    mask = {"boolean": live, "additive": np.where(live, 0.0, -np.inf), "bias": rng.normal(size=(2, 12, 12))}[
+        kind
+    ]
     tensor = torch.from_numpy(mask)
     run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, attn_mask=tensor)  # noqa: E731
-    check("attention", [q, k, v], run, extra=[from_array(np.where(live, 0.0, 1.0))], arrays={3: mask}, causal=False,
+    extra = [from_array(np.where(live, 0.0, 1.0))]
+    check("attention", [q, k, v], run, extra=extra, arrays={3: mask}, causal=False,
           scale=None, dropout=0.0, grouped=False, model_error=0.04, repeats=300)  # fmt: skip
 
 
 def test_bias_that_is_a_signal():
     q, k, v, bias = heads(), heads(), heads(shared=0.3), iid((2, 12, 12), 0.0, 1.5)
     run = lambda a, b, c, m: F.scaled_dot_product_attention(a, b, c, attn_mask=m)  # noqa: E731
-    check("attention", [q, k, v, bias], run, causal=False, scale=None, dropout=0.0, grouped=False, model_error=0.04)
+    check(
+        "attention",
+        [q, k, v, bias],
+        run,
+        causal=False,
+        scale=None,
+        dropout=0.0,
+        grouped=False,
+        model_error=0.04,
+    )
 
 
 @pytest.mark.parametrize("token_correlation", [0.0, 0.5])
 @pytest.mark.parametrize("variance", [1.0, 2.0])
 def test_self_attention_with_real_projections(token_correlation, variance):
-    """Keys and values from one input: with the correction the variance is right to 4 %, at every draw of weights."""
+    """Keys and values from one input.
+
+    With the correction the variance is right to 4 %, at every draw of weights.
+    """
     B, T, H, d = 4, 24, 4, 16
     D = H * d
     x = components((B, T, D), 0.0, {(0, 1, 2): 1 - token_correlation, (0, 2): token_correlation})
 
     def run(t):
-        q, k, v = (t @ (torch.randn(D, D, dtype=t.dtype) * g / D**0.5) for g in (variance**0.5, variance**0.5, 1.0))
+        q, k, v = (
+            t @ (torch.randn(D, D, dtype=t.dtype) * g / D**0.5) for g in (variance**0.5, variance**0.5, 1.0)
+        )
         q, k, v = (z.reshape(B, T, H, d).transpose(1, 2) for z in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v)
 
@@ -169,13 +239,18 @@ def test_einsum_moments(equation, shapes):
         d = len(shape)
         parts = {axes: float(rng.uniform(0, 1)) for axes in [tuple(range(d)), (0,), (d - 1,), ()]}
         signals.append(components(shape, float(rng.normal()), parts))
-    sizes = {c: n for labels, shape in zip(inputs, shapes, strict=True) for c, n in zip(labels, shape, strict=True)}
+    sizes = {
+        c: n for labels, shape in zip(inputs, shapes, strict=True) for c, n in zip(labels, shape, strict=True)
+    }
     mean, K = einsum_moments(inputs, out, signals, sizes)
     shape = tuple(sizes[c] for c in out)
     compare(Signal(shape, mean, K), measure(signals, lambda *t: torch.einsum(equation, *t), 1500)[0])
 
 
 def test_matmul_moments_broadcast():
-    a, b = components((3, 4, 5), 0.5, {(0, 1, 2): 1.0, (1,): 0.5}), components((2, 1, 5, 6), 0.2, {(0, 1, 2, 3): 1.0, (2,): 0.4})
+    a, b = (
+        components((3, 4, 5), 0.5, {(0, 1, 2): 1.0, (1,): 0.5}),
+        components((2, 1, 5, 6), 0.2, {(0, 1, 2, 3): 1.0, (2,): 0.4}),
+    )
     mean, K = matmul_moments(a, b)
     compare(Signal((2, 3, 4, 6), mean, K), measure([a, b], torch.matmul, 1500)[0])

@@ -24,7 +24,9 @@ MAPS = [
 @pytest.mark.parametrize("x", MAPS)
 def test_batch_norm(x):
     run = lambda t: F.batch_norm(t, None, None, training=True, eps=1e-3)  # noqa: E731
-    y = check("normalize", [x], run, axes=(0, 2, 3), centre=True, channel_axes=(1,), eps=1e-3, model_error=0.03)
+    y = check(
+        "normalize", [x], run, axes=(0, 2, 3), centre=True, channel_axes=(1,), eps=1e-3, model_error=0.03
+    )
     assert abs(y.mean) < 1e-12
 
 
@@ -59,13 +61,25 @@ def test_layer_norm(x):
 @pytest.mark.parametrize("x", TOKENS)
 def test_rms_norm(x):
     run = lambda t: F.rms_norm(t, (16,), eps=1e-6)  # noqa: E731
-    check("normalize", [x], run, axes=(2,), centre=False, channel_axes=(2,), eps=1e-6, model_error=0.03, mean_error=0.03)
+    check(
+        "normalize",
+        [x],
+        run,
+        axes=(2,),
+        centre=False,
+        channel_axes=(2,),
+        eps=1e-6,
+        model_error=0.03,
+        mean_error=0.03,
+    )
 
 
 @pytest.mark.parametrize("x", TOKENS)
 def test_l2_normalisation(x):
     run = lambda t: F.normalize(t, dim=2)  # noqa: E731
-    check("normalize", [x], run, axes=(2,), centre=False, eps=1e-12, l2=True, model_error=0.03, mean_error=0.03)
+    check(
+        "normalize", [x], run, axes=(2,), centre=False, eps=1e-12, l2=True, model_error=0.03, mean_error=0.03
+    )
 
 
 def test_layer_norm_of_relu():
@@ -82,7 +96,9 @@ def test_batch_norm_with_epsilon_and_without_variance():
     assert small.variance == pytest.approx(0.09, rel=0.05)
     zero = predict("normalize", [iid(shape), constant((16,), 0.0), constant((16,), 0.5)], [shape], **attrs)
     assert (zero.mean, zero.variance) == (0.5, 0.0)
-    flat = predict("normalize", [constant(shape, 7.0), constant((16,), 2.0), constant((16,), 1.0)], [shape], **attrs)
+    flat = predict(
+        "normalize", [constant(shape, 7.0), constant((16,), 2.0), constant((16,), 1.0)], [shape], **attrs
+    )
     assert (flat.mean, flat.variance) == (1.0, 0.0)
 
 
@@ -103,15 +119,25 @@ def test_running_statistics_that_vary():
     tm, tv = torch.from_numpy(mean), torch.from_numpy(var)
     run = lambda t: F.batch_norm(t, tm, tv, training=False, eps=1e-5)  # noqa: E731
     # The statistics are one fixed draw, so they are not averaged over: only E[1/(v + eps)] is tested closely.
-    check("normalize", [x], run, extra=[None, None, from_array(mean), from_array(var)], arrays={4: var},
-          axes=(0, 2, 3), channel_axes=(1,), eps=1e-5, use_running=True, model_error=0.25, mean_error=0.25)  # fmt: skip
+    extra = [None, None, from_array(mean), from_array(var)]
+    check("normalize", [x], run, extra=extra, arrays={4: var}, axes=(0, 2, 3), channel_axes=(1,), eps=1e-5,
+          use_running=True, model_error=0.25, mean_error=0.25)  # fmt: skip
 
 
 def test_scale_and_shift_that_vary_over_channels():
     x = TOKENS[1]
     scale, shift = components((16,), 1.0, {(0,): 0.3}), components((16,), 0.2, {(0,): 0.5, (): 0.1})
     run = lambda t, s, b: F.layer_norm(t, (16,)) * s + b  # noqa: E731
-    check("normalize", [x, scale, shift], run, axes=(2,), channel_axes=(2,), eps=1e-5, model_error=0.02, repeats=1500)
+    check(
+        "normalize",
+        [x, scale, shift],
+        run,
+        axes=(2,),
+        channel_axes=(2,),
+        eps=1e-5,
+        model_error=0.02,
+        repeats=1500,
+    )
 
 
 def test_layer_norm_then_mean_over_tokens():

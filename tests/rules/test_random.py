@@ -7,12 +7,13 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+import autoinit.rules.normalize
 import autoinit.rules.random  # noqa: F401
 from autoinit.core.expression import X, apply
 from autoinit.core.lineage import cross_moment
 from autoinit.core.signal import Signal, iid
 
-from .harness import check, components, measure, predict
+from .harness import check, compare, components, measure, predict
 
 SIGNALS = [
     components((6, 5, 4, 4), 0.0, {(0, 1, 2, 3): 1.0}),
@@ -28,7 +29,15 @@ def test_inverted(x, rate):
 
 @pytest.mark.parametrize("x", SIGNALS)
 def test_whole_channels(x):
-    check("dropout", [x], lambda t: F.dropout2d(t, 0.4, True), rate=0.4, shared=(2, 3), kind="inverted", repeats=1500)
+    check(
+        "dropout",
+        [x],
+        lambda t: F.dropout2d(t, 0.4, True),
+        rate=0.4,
+        shared=(2, 3),
+        kind="inverted",
+        repeats=1500,
+    )
 
 
 @pytest.mark.parametrize("x", SIGNALS)
@@ -47,7 +56,10 @@ def test_raw():
 
 
 def test_cases():
-    """Dropout 0.5 on N(2, 1): variance 6; ReLU then dropout 0.5: 0.84; rate 1: nothing; rate 0: the signal itself."""
+    """Dropout 0.5 on N(2, 1): variance 6.
+
+    ReLU then dropout 0.5: 0.84; rate 1: nothing; rate 0: the signal itself.
+    """
     shape = (64, 64)
     x = iid(shape, 2.0, 1.0)
     attrs = {"shared": (), "kind": "inverted"}
@@ -66,6 +78,13 @@ def test_dropout_stays_correlated_with_its_input():
     both = measure([x], lambda t: t + F.dropout(t, 0.5, True), 300)[0]
     total = x.K + y.K + 2 * cross_moment(x, y)
     assert np.all(np.abs(total - both[2]) <= 5 * both[3] + 1e-6)
+
+
+def test_the_sampler_has_the_moments_it_is_asked_for():
+    """Including a centred axis (negative correlation) and a function of the source."""
+    centred = predict("normalize", [SIGNALS[1]], [SIGNALS[1].shape], axes=(1,), centre=True, eps=0.0)
+    for x in (*SIGNALS, centred, Signal.function(SIGNALS[1], apply("tanh", X))):
+        compare(x, measure([x], lambda t: t, 400)[0])
 
 
 def test_noise():

@@ -107,6 +107,8 @@ def _clamp_pieces(low: float, high: float) -> PiecewiseLinear:
 
 
 def _step_pieces(place: float, below: float, above: float) -> PiecewiseLinear:
+    if not math.isfinite(place):  # every comparison with NaN is false
+        return _flat_pieces(0.0 if math.isnan(place) else below if place > 0.0 else above)
     return PiecewiseLinear((place,), (0.0, 0.0), (below, above))
 
 

@@ -11,16 +11,19 @@ from .signal import Array
 
 def same(K: Array, axis: int) -> Array:
     """The moments of two entries at the same place along `axis`; the axis is gone."""
-    return np.take(K, 0, axis=axis)
+    return np.asarray(np.take(K, 0, axis=axis))
 
 
 def different(K: Array, axis: int) -> Array:
     """The moments of two entries at different places along `axis`; the axis is gone."""
-    return np.take(K, 1, axis=axis)
+    return np.asarray(np.take(K, 1, axis=axis))
 
 
 def mean_over(K: Array, axis: int, n: int) -> Array:
-    """The moments of the mean over an axis of size n: K(same) / n + (1 - 1/n) K(different); the axis is gone."""
+    """The moments of the mean over an axis of size n: K(same) / n + (1 - 1/n) K(different).
+
+    The axis is gone.
+    """
     return same(K, axis) / n + (1.0 - 1.0 / n) * different(K, axis)
 
 
@@ -35,7 +38,7 @@ def merge(K: Array, axis: int, sizes: Sequence[int]) -> Array:
         return np.stack([K, K], axis=axis)
     if parts == 1:
         return K
-    table = K.reshape(K.shape[:axis] + (2**parts,) + K.shape[axis + parts :])
+    table = K.reshape((*K.shape[:axis], 2**parts, *K.shape[axis + parts :]))
     weights = np.ones(1)
     for n in sizes:
         weights = np.multiply.outer(weights, np.array([1.0, n - 1.0])).ravel()
@@ -49,7 +52,10 @@ def merge(K: Array, axis: int, sizes: Sequence[int]) -> Array:
 
 
 def split(K: Array, axis: int, parts: int) -> Array:
-    """Split an axis into `parts`: two entries differ along the old axis if they differ along any of the new."""
+    """Split an axis into `parts`.
+
+    Two entries differ along the old axis if they differ along any of the new.
+    """
     if parts == 1:
         return K
     first, other = same(K, axis), different(K, axis)

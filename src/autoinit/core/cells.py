@@ -1,10 +1,10 @@
 """Recurrent layers by simulation of the real cell.
 
-The moments of a gated recurrence have no closed form, but the cell is cheap: with seeded weights of the scheme that
-is to be used (or of the scale that kept weights have), a width of at most `WIDTH`, and inputs drawn from the incoming moments, a
-few runs give m and every K(S) of the outputs. Wide layers are replaced by narrower ones with the same variance of every
-pre-activation: a kernel of std s over n inputs by one of std s sqrt(n / n') over n', an orthogonal one by a smaller
-orthogonal one.
+The moments of a gated recurrence have no closed form, but the cell is cheap: with seeded weights of the
+scheme that is to be used (or of the scale that kept weights have), a width of at most `WIDTH`, and inputs
+drawn from the incoming moments, a few runs give m and every K(S) of the outputs. Wide layers are replaced by
+narrower ones with the same variance of every pre-activation: a kernel of std s over n inputs by one of std s
+sqrt(n / n') over n', an orthogonal one by a smaller orthogonal one.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class _Cell:
 
 @dataclass(frozen=True)
 class Measured:
-    """Moments over (batch, time, feature) of the output, and over (layer x direction, batch, feature) of the states."""
+    """Moments of the output (batch, time, feature) and of the states (layer x direction, batch, feature)."""
 
     output: tuple[float, Floats]
     profile: Floats
@@ -125,7 +125,7 @@ class Measured:
 def simulate(
     x: Signal, states: tuple[Signal, ...], cells: tuple[CellWeights, ...], layout: Layout, seed: int = 0
 ) -> Measured:
-    """Run the stack of `cells` (layer by layer, forward then backward) on samples of x (batch, time, feature)."""
+    """Run the stack of `cells` (by layers, forward then backward) on samples of x (batch, time, feature)."""
     rng = np.random.default_rng(seed)
     steps = min(layout.steps, STEPS)
     inputs = _narrow(x.shape[2])
@@ -150,7 +150,10 @@ def _average(signals: list[Signal]) -> tuple[float, Floats]:
 
 
 def _extended(out: Floats, steps: int) -> Signal:
-    """Moments of a longer sequence: the late steps go on, and most pairs of steps are as far apart as the farthest seen."""
+    """Moments of a longer sequence.
+
+    Late steps go on, and most pairs are as far apart as the farthest seen.
+    """
     seen = out.shape[1]
     measured = from_array(out)
     if steps <= seen:
@@ -164,7 +167,9 @@ def _extended(out: Floats, steps: int) -> Signal:
     far = cross.K[1][:, 1]
     gain = late.K[:, 1].flat[0] / max(abs(float(measured.K[:, 1].flat[0])), 1e-300)
     same = (1.0 - tail) * measured.K[:, 0] + tail * late.K[:, 0]
-    different = near * measured.K[:, 1] + (1.0 - near) * np.minimum(far, measured.K[:, 1]) * min(max(gain, 1.0), 4.0)
+    different = near * measured.K[:, 1] + (1.0 - near) * np.minimum(far, measured.K[:, 1]) * min(
+        max(gain, 1.0), 4.0
+    )
     mean = (1.0 - tail) * measured.mean + tail * late.mean
     return Signal(out.shape, mean, np.stack([same, different], axis=1))
 

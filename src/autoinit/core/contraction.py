@@ -1,16 +1,16 @@
 """Second moments of a contraction of independent signals.
 
 For y = sum_T prod_k x_k, summed over the contracted labels T, two entries of y multiply two copies of every
-operand. Along a contracted label of size n the two copies sit at the same index n times and at different indices
-n (n - 1) times; along a kept label they agree or differ as the entries of y do. Hence, with the operands
-independent of each other,
+operand. Along a contracted label of size n the two copies sit at the same index n times and at different
+indices n (n - 1) times; along a kept label they agree or differ as the entries of y do. Hence, with the
+operands independent of each other,
 
     K'(S) = sum over subsets of T  prod_t (n_t  or  n_t (n_t - 1))  prod_k K_k(bits of S and T that k has),
     m'    = prod_t n_t  prod_k m_k.
 
 Read as tensors of shape (2,)*d this is itself an einsum: of the K_k with one weight vector (n, n (n - 1)) per
-contracted label. Labels in several operands and in the output (batch labels) multiply bit by bit; a size-1 axis
-of a broadcast operand has K(same) = K(different) by convention and needs no care.
+contracted label. Labels in several operands and in the output (batch labels) multiply bit by bit; a size-1
+axis of a broadcast operand has K(same) = K(different) by convention and needs no care.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def einsum_moments(
 ) -> tuple[float, Array]:
     """(mean, K) of ``einsum(",".join(inputs) + "->" + output)`` over independent signals.
 
-    A label that an operand repeats ("ii") takes its diagonal: both bits are tied, which is what sharing the label
-    in the einsum of the K tensors does. `sizes` gives the broadcast size of every label.
+    A label that an operand repeats ("ii") takes its diagonal: both bits are tied, which is what sharing the
+    label in the einsum of the K tensors does. `sizes` gives the broadcast size of every label.
     """
     numbers = {label: i for i, label in enumerate(dict.fromkeys("".join(inputs) + output))}
     contracted = [label for label in numbers if label not in output]
@@ -47,7 +47,10 @@ def einsum_moments(
 
 
 def matmul_moments(a: Signal, b: Signal) -> tuple[float, Array]:
-    """(mean, K) of ``matmul(a, b)`` for (..., m, k) x (..., k, p); leading axes broadcast, vectors are not special."""
+    """(mean, K) of ``matmul(a, b)`` for (..., m, k) x (..., k, p).
+
+    Leading axes broadcast, vectors are not special.
+    """
     depth = max(a.ndim, b.ndim) - 2
     letters = "".join(chr(ord("A") + i) for i in range(depth))
     left = letters[depth - (a.ndim - 2) :] + "mk"

@@ -99,7 +99,7 @@ def gelu(x: Array) -> Array:
 
 def gelu_tanh(x: Array) -> Array:
     """0.5 x (1 + tanh(sqrt(2/pi)(x + 0.044715 x³))), written as x * sigmoid to keep the lower tail exact."""
-    inner = x * (1.0 + 0.044715 * np.square(np.minimum(np.abs(x), 1e100)))
+    inner = x * (1.0 + 0.044715 * np.square(np.minimum(np.abs(x), 1e3)))
     return np.asarray(x * special.expit(_GELU_TANH * inner))
 
 

@@ -1,13 +1,14 @@
 """Draw arrays that have the moments of a signal.
 
-The covariance of an exchangeable array treats every axis alike: along one axis it is
-``(c0 - c1) I + c1 11'``, whose eigenspaces are the constant vectors (eigenvalue c0 + (n - 1) c1) and their
-complement (eigenvalue c0 - c1). For a whole array the eigenspaces are the products of these, one per set B of axes
-along which the component varies, with eigenvalue
+The covariance of an exchangeable array treats every axis alike: along one axis it is ``(c0 - c1) I + c1
+11'``, whose eigenspaces are the constant vectors (eigenvalue c0 + (n - 1) c1) and their complement
+(eigenvalue c0 - c1). For a whole array the eigenspaces are the products of these, one per set B of axes along
+which the component varies, with eigenvalue
 
     lambda_B = (apply [c0 - c1 if a in B else c0 + (n_a - 1) c1] along every axis) of C(S) = K(S) - m^2.
 
-So with white noise z and P_B the projection on eigenspace B (centre along the axes in B, average along the others)
+So with white noise z and P_B the projection on eigenspace B (centre along the axes in B, average along the
+others)
 
     x = m + sum_B sqrt(lambda_B) P_B z
 

@@ -1,12 +1,12 @@
 """Maxima over windows of a signal, from the one-dimensional integrals of `core.maximum`.
 
-Entries are f(u) of a Gaussian source with covariances C(S). Within a window of w_a entries along each pooled axis a
-two different entries differ on a non-empty subset T of these axes, in proportion to prod_{a in T} (w_a - 1); their
-mean covariance is what the exchangeable maximum needs. Two windows that differ on S pair their entries
-place by place with covariance C(S) and otherwise with the mean of C(S u T).
+Entries are f(u) of a Gaussian source with covariances C(S). Within a window of w_a entries along each pooled
+axis a two different entries differ on a non-empty subset T of these axes, in proportion to the product of the
+w_a - 1 over T; their mean covariance is what the exchangeable maximum needs. Two windows that differ on S pair
+their entries place by place with covariance C(S) and otherwise with the mean of C(S u T).
 
-Overlapping windows share entries. With a share phi of the entries in common, the largest of the union lies in the
-common part with probability J = phi / (2 - phi), and then both maxima are that entry:
+Overlapping windows share entries. With a share phi of the entries in common, the largest of the union lies in
+the common part with probability J = phi / (2 - phi), and then both maxima are that entry:
 
     E[M M'] = (1 - J) E[M M']_(disjoint) + J E[M^2].
 """
@@ -27,10 +27,14 @@ from .signal import Array, Signal
 
 @dataclass(frozen=True)
 class Window:
-    """One pooled axis: entries per window, how many of them are live at each place, and how windows overlap."""
+    """One pooled axis.
+
+    Entries per window, how many of them are live at each place, and how windows overlap.
+    """
 
     axis: int
-    size: int
+    size: float
+    """Live entries per window, on average over the places."""
     live: NDArray[np.int64]
     shares: Array
     """Share of common entries of two different windows, one value per distance..."""
@@ -39,7 +43,7 @@ class Window:
 
     @classmethod
     def whole(cls, axis: int, n: int) -> Window:
-        return cls(axis, n, np.array([n]), np.zeros(1), np.ones(1))
+        return cls(axis, float(n), np.array([n]), np.zeros(1), np.ones(1))
 
     @classmethod
     def sliding(cls, axis: int, size: int, stride: int, dilation: int, live: NDArray[np.bool_]) -> Window:
@@ -49,7 +53,13 @@ class Window:
         shift = distance * stride
         common = np.where(shift % dilation == 0, np.maximum(size - shift // dilation, 0), 0) / size
         total = weights.sum()
-        return cls(axis, size, live.sum(axis=1), common, weights / total if total > 0 else weights)
+        return cls(
+            axis,
+            float(live.sum(axis=1).mean()),
+            live.sum(axis=1),
+            common,
+            weights / total if total > 0 else weights,
+        )
 
 
 def maximum_over(x: Signal, expr: Expr, windows: Sequence[Window]) -> tuple[float, Array]:
@@ -110,7 +120,8 @@ def _within(C: Array, windows: Sequence[Window]) -> float:
 def _across(C: Array, S: tuple[int, ...], windows: Sequence[Window]) -> float:
     """Mean covariance of two entries at different places of windows that differ on S.
 
-    Along a pooled axis in S all entries differ anyway; along the others they agree once and differ w - 1 times.
+    Along a pooled axis in S all entries differ anyway; along the others they agree once and differ w - 1
+    times.
     """
     free = [w for w in windows if not S[w.axis]]
     copies = float(np.prod([w.size for w in windows if S[w.axis]]))

@@ -192,13 +192,21 @@ class _Single:
         self.scale, self.shift = outer
 
     def moments(self, mean: float, std: float) -> tuple[float, float] | None:
-        return self.function.moments(mean, std, *self.params) if self.function.moments is not None else None
+        if self.function.moments is None:
+            return None
+        try:
+            return self.function.moments(mean, std, *self.params)
+        except OverflowError:
+            return None
 
     def pair(self, mean: float, var: float, cov: Array) -> Array | None:
         if self.function.pair is None:
             return None
-        with np.errstate(all="ignore"):
-            result = self.function.pair(mean, var, cov, *self.params)
+        try:
+            with np.errstate(all="ignore"):
+                result = self.function.pair(mean, var, cov, *self.params)
+        except OverflowError:
+            return None
         return result if result is not None and bool(np.isfinite(result).all()) else None
 
 
@@ -214,10 +222,10 @@ def _single(expr: Expr) -> _Single | None:
 
 def _point(value: float, mean: float, var: float, function: Callable[[Array], Array]) -> Analysis:
     result = Analysis(mean, var, function, ())
-    if math.isfinite(value) and abs(value) < 1e150:
+    if math.isfinite(value) and abs(value) < 1e60:
         result.mean, result.second = value, value * value
         return result
-    finite = 0.0 if math.isnan(value) else math.copysign(min(abs(value), 1e150), value)
+    finite = 0.0 if math.isnan(value) else math.copysign(min(abs(value), 1e60), value)
     result.mean, result.second = finite, finite * finite
     result.problem = f"its value at {mean:.4g} is {value:.4g}"
     return result

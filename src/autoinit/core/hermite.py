@@ -16,6 +16,7 @@ from autoinit.core.quadrature import MORE_HERMITE, Quadrature
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(20)
 _LEVELS, _LEVEL_WEIGHTS = 0.5 * (_LEVELS + 1.0), 0.5 * _LEVEL_WEIGHTS
+_MOST_NODES = 8000
 _ENOUGH = 3e-5  # share of E[fg] that may be left to the power law before more coefficients are computed
 
 
@@ -28,7 +29,7 @@ class PairSeries:
         self.coefficients = f * g
         self.total = total
         rest = total - float(self.coefficients.sum())
-        size = math.sqrt(float(f @ f) * float(g @ g))
+        size = math.sqrt(float(f @ f)) * math.sqrt(float(g @ g))
         self.tails: list[tuple[float, Array]] = []
         if abs(rest) > 1e-14 * max(size, abs(total)):
             self._add_tails(rest)
@@ -70,11 +71,14 @@ class PairSeries:
 
 
 def pair_series(quadrature: Quadrature, i: int, j: int, total: float) -> PairSeries:
-    """The series of two of the integrated functions, with more coefficients where the first are not enough."""
+    """The series of two of the integrated functions, with more coefficients where the first are too few."""
     rows = quadrature.hermite()
     f, g = rows[i], rows[j]
     products = quadrature.products()
-    if abs(total - float(f @ g)) > _ENOUGH * math.sqrt(products[i, i] * products[j, j]):
+    left = abs(total - float(f @ g))
+    if quadrature.z.size <= _MOST_NODES and left > _ENOUGH * math.sqrt(products[i, i]) * math.sqrt(
+        products[j, j]
+    ):
         rows = quadrature.hermite(MORE_HERMITE)
         f, g = rows[i], rows[j]
     return PairSeries(f, g, total)

@@ -184,7 +184,8 @@ def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:
 
 
 def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Signal:
-    made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles)
+    made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
+                  deficiency=signal.deficiency)  # fmt: skip
     return _stretched(made, shape)
 
 
@@ -204,5 +205,6 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             )
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
+            made._deficiency, made.volatility = signal._deficiency, signal.volatility
         signal.memo[key] = made
     return signal.memo[key]

@@ -21,6 +21,8 @@ def panel_marks(expr: Expr, mean: float, std: float) -> list[float]:
             if arg.line is None or arg.line[0] == 0.0:
                 continue
             factor, offset = arg.line
+            if not (math.isfinite(factor) and math.isfinite(offset)):
+                continue
             features.add(((-offset / factor - mean) / std, 1.0 / (abs(factor) * std)))
             if len(node.args) > 1:
                 continue

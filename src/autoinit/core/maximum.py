@@ -31,7 +31,7 @@ from autoinit.core.gaussian import analyse
 from autoinit.core.marks import panel_marks
 
 _CACHE_SIZE = 2048
-_HUGE = 1e150
+_HUGE = 1e60
 _E_STEP = 17.0 / 400
 _ORDERS = 12
 

@@ -1,8 +1,8 @@
 """Positive signals as exponentials of Gaussian ones.
 
-A mean of squares, of absolute values or of rectified entries is positive, yet a Gaussian with its moments is not,
-and the square roots, logarithms and quotients that follow would have no moments at all. So such a signal is
-kept as y = exp(g) with g Gaussian, matched in mean and in every K(S):
+A mean of squares, of absolute values or of rectified entries is positive, yet a Gaussian with its moments is
+not, and the square roots, logarithms and quotients that follow would have no moments at all. So such a signal
+is kept as y = exp(g) with g Gaussian, matched in mean and in every K(S):
 
     E[y] = exp(mu + c(0)/2) = m,   E[y y'] = exp(2 mu + c(0) + c(S)) = K(S)   =>   c(S) = log(K(S) / m^2),
                                                                                    mu = log m - c(0)/2.
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from .expression import X, apply, evaluate
-from .signal import Array, Profiles, Signal
+from .signal import Array, Profiles, Signal, settle_singletons
 from .signal import constant as constant_signal
 
 _GRID = np.linspace(-8.0, 8.0, 257)
@@ -32,6 +32,7 @@ def is_nonnegative(signal: Signal) -> bool:
 
 def exponential(shape: tuple[int, ...], mean: float, K: Array, profiles: Profiles | None = None) -> Signal:
     """The positive signal of these moments as exp of a Gaussian; a plain signal where that cannot be."""
+    K = settle_singletons(np.asarray(K, float), shape)
     if not mean > 0.0 or not np.all(K > 0.0):
         return Signal(shape, mean, K, profiles=profiles)
     logarithm = np.log(K / (mean * mean))
@@ -41,7 +42,7 @@ def exponential(shape: tuple[int, ...], mean: float, K: Array, profiles: Profile
     logarithm = np.minimum(logarithm, logarithm.flat[0])
     centre = float(np.log(mean) - 0.5 * logarithm.flat[0])
     source = Signal(shape, centre, logarithm + centre * centre)
-    made = Signal.function(source, apply("exp", X), mean=mean, K=np.asarray(K, float))
+    made = Signal.function(source, apply("exp", X), mean=mean, K=K)
     if profiles is not None:
         made.profiles = profiles
     return made

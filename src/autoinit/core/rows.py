@@ -1,12 +1,12 @@
 """Softmax over rows: second moments of the weights, with or without a mask.
 
-Let C(S) = K(S \\ a) - K(S \\ a with a) be the covariance of the logits beyond what a whole row shares (which a
-softmax does not see), for two rows that differ on S. A row of l live entries has
+Let C(S) = K(S \\ a) - K(S \\ a with a) be the covariance of the logits beyond what a whole row shares (which
+a softmax does not see), for two rows that differ on S. A row of l live entries has
 
     E[p_i p'_i] = A_l(C)    (from `softmax_moments`),     sum_ij p_i p'_j = 1,
 
-so the moment of entries at different places of the row follows from the sum. Under a mask two rows have lengths
-l, l' and o common live entries; with R_l(C) = l^2 A_l(C)
+so the moment of entries at different places of the row follows from the sum. Under a mask two rows have
+lengths l, l' and o common live entries; with R_l(C) = l^2 A_l(C)
 
     E[p_i p'_i] = sqrt(R_l R_l') / (l l')  at the o common places,   the rest again from the sum,
 
@@ -16,6 +16,7 @@ averaged over all pairs of rows that differ on S. Dead entries are zeros of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -26,12 +27,16 @@ from . import axes as K_axes
 from .signal import Array, Signal
 from .softmax_moments import pair_moments, sum_of_squares
 
-MOST_ROWS = 640
+MOST_ROWS = 512
 """Pairs of rows are enumerated for up to this many rows; beyond, along an even selection of them."""
 MOST_LENGTHS = 12
 """Different row lengths at which the integrals are evaluated; the rest is interpolated in log-log."""
 
 Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
+
+_known_rows: dict[tuple[Any, ...], Rows] = {}
+"""Masks repeat from layer to layer: their pairs of rows are worked out once."""
 
 
 def row_covariance(K: Array, axis: int) -> Array:
@@ -58,8 +63,10 @@ def softmax_moments_of(K: Array, shape: tuple[int, ...], axis: int, live: Mask |
 def square_sums(lengths: NDArray[np.int64], variance: float) -> Array:
     """E[sum p^2] of rows of these lengths (0 for an empty row)."""
     nodes = _nodes(lengths)
-    values = np.array([1.0 if l == 1 else float(sum_of_squares(int(l), variance)) for l in nodes])
-    return np.asarray(np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0))
+    values = np.array([1.0 if k == 1 else float(sum_of_squares(k, variance)) for k in nodes.tolist()])
+    return np.asarray(
+        np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0)
+    )
 
 
 def _nodes(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -79,7 +86,10 @@ def _between(nodes: NDArray[np.int64], values: Array, lengths: NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a mask: `live` is (rows, n); `places` their index on the axes along which the mask varies."""
+    """The rows of a mask: `live` is (rows, n).
+
+    `places` their index on the axes along which the mask varies.
+    """
 
     n: int
     ndim: int
@@ -96,26 +106,31 @@ class Rows:
         mask = np.moveaxis(mask, axis, -1)
         n = shape[axis]
         mask = np.broadcast_to(mask, (*mask.shape[:-1], n))
+        key = (mask.shape, len(shape), hash(mask.tobytes()))
+        if key not in _known_rows:
+            if len(_known_rows) >= 64:
+                _known_rows.clear()
+            _known_rows[key] = cls._of(mask, len(shape) - 1)
+        return _known_rows[key]
+
+    @classmethod
+    def _of(cls, mask: Mask, ndim: int) -> Rows:
+        n = mask.shape[-1]
         lengths = mask.sum(axis=-1).ravel()
         mask = _thinned(mask)
         varying = tuple(i for i, size in enumerate(mask.shape[:-1]) if size > 1)
         places = np.stack(np.unravel_index(np.arange(int(np.prod(mask.shape[:-1]))), mask.shape[:-1]), axis=1)
-        return cls(n, len(shape) - 1, varying, mask.reshape(-1, n), places[:, list(varying)], lengths)
+        return cls(n, ndim, varying, mask.reshape(-1, n), places[:, list(varying)], lengths)
 
     def moments(self, C: Array, variance: float) -> tuple[Array, Array]:
         """Tables over the other axes: entries at the same place of their rows, and at different places."""
-        flat = self.live.astype(float)
-        overlap = flat @ flat.T
         lengths = self.live.sum(axis=1)
-        differ = self.places[:, None, :] != self.places[None, :, :]
         same, different = np.zeros_like(C), np.zeros_like(C)
         n = self.n
         nodes = _nodes(self.all_lengths)
         ratios = self._ratios(nodes, C, variance)
         for pattern in product((0, 1), repeat=len(self.varying)):
-            chosen = np.all(differ == np.array(pattern, bool), axis=-1) & np.outer(lengths > 0, lengths > 0)
-            share = float(chosen.sum() / max(np.all(differ == np.array(pattern, bool), axis=-1).sum(), 1))
-            i, j = np.nonzero(chosen)
+            share, i, j, overlap = self.pairs[pattern]
             if i.size == 0:
                 continue
             for S in product((0, 1), repeat=self.ndim):
@@ -127,20 +142,38 @@ class Rows:
                     share = own.size / self.all_lengths.size
                 else:
                     root = np.sqrt(_between(nodes, ratios[S], lengths) / np.maximum(lengths, 1) ** 2)
-                    mass = overlap[i, j] * root[i] * root[j]
+                    mass = overlap * root[i] * root[j]
                 same[S] = share * float(np.mean(mass)) / n
                 different[S] = share * (1.0 - float(np.mean(mass))) / (n * (n - 1.0))
         return same, different
 
+    @cached_property
+    def pairs(self) -> dict[tuple[int, ...], tuple[float, Places, Places, Array]]:
+        """Per pattern of difference.
+
+        The share of pairs with both rows alive, those pairs, their common entries.
+        """
+        flat = self.live.astype(np.float32)
+        overlap = (flat @ flat.T).astype(float)
+        alive = self.live.any(axis=1)
+        both = np.outer(alive, alive)
+        differ = self.places[:, None, :] != self.places[None, :, :]
+        found = {}
+        for pattern in product((0, 1), repeat=len(self.varying)):
+            matching = np.all(differ == np.array(pattern, bool), axis=-1)
+            i, j = np.nonzero(matching & both)
+            found[pattern] = (i.size / max(int(matching.sum()), 1), i, j, overlap[i, j])
+        return found
+
     @staticmethod
     def _ratios(nodes: NDArray[np.int64], C: Array, variance: float) -> dict[tuple[int, ...], Array]:
         """R_l(C(S)) = l^2 A_l at the nodes, for every S."""
-        table = [
-            np.ones(C.size) if l == 1 else l * l * np.asarray(pair_moments(int(l), variance, C.ravel()), float)
-            for l in nodes.astype(float)
-        ]
+        table = []
+        for length in nodes.tolist():
+            alike = np.ones(C.size) if length == 1 else pair_moments(length, variance, C.ravel()) * length**2
+            table.append(np.asarray(alike, float))
         stacked = np.array(table).reshape(len(nodes), *C.shape)
-        return {S: stacked[(slice(None), *S)] for S in product((0, 1), repeat=C.ndim)}
+        return {S: np.moveaxis(stacked, 0, -1)[S] for S in product((0, 1), repeat=C.ndim)}
 
 
 def _thinned(mask: Mask) -> Mask:

@@ -15,6 +15,10 @@ Beside the moments a signal remembers, cheaply, where it comes from:
 * ``terms``: the tensor as a linear combination of averages of other signals, so that x - mean(x) is exact.
 * ``profiles``: how E[x^2] varies along an axis (mean 1), made by zero padding and causal masks.
 * ``live``: which entries a mask leaves alive, for a softmax that follows.
+* ``deficiency``: how much fewer directions than features the tensor really has: 1/(effective width) - 1/features, for the
+  last contraction's input and everything before it. Attention needs it (its keys and values share their input).
+* ``volatility``: relative covariance of the *local variances* of two entries, V(S) = E[r r']/E[r]^2 - 1, where a gate
+  that is shared along some axes multiplied the tensor. A function that follows turns it into covariance of means.
 
 Convention: along an axis of size 1 there are no different indices; there K(S with a) = K(S), so that
 broadcasting along it changes nothing.
@@ -28,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .expression import X, Expr
+from .expression import X, Expr, affine
 from .gaussian import analyse
 
 if TYPE_CHECKING:
@@ -45,7 +49,8 @@ class Signal:
     """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
 
     __slots__ = (
-        "_K", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
+        "_K", "_deficiency", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
+        "volatility",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +62,8 @@ class Signal:
         profiles: Profiles | None = None,
         terms: tuple[Term, ...] = (),
         live: NDArray[np.bool_] | None = None,
+        deficiency: float = 0.0,
+        volatility: Array | None = None,
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
         self._mean: float | None = float(mean)
@@ -66,6 +73,8 @@ class Signal:
         self.expr: Expr = X
         self.terms = terms
         self.live = live
+        self._deficiency: float | None = deficiency
+        self.volatility = volatility
         self.memo: dict[Any, Signal] = {}
         self._problem: str | None = None
 
@@ -83,6 +92,8 @@ class Signal:
         made.expr = expr
         made.terms = ()
         made.live = None
+        made._deficiency = None
+        made.volatility = source.volatility if affine(expr) is not None else None
         made.memo = {}
         made._problem = None
         if expr.depth > LONGEST_CHAIN:
@@ -97,6 +108,8 @@ class Signal:
         self._problem = analysis.problem
         flat = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
         flat = np.clip(flat, -analysis.second, analysis.second)
+        if source.volatility is not None:
+            flat = flat + _mean_follows_variance(self.expr, mean, second - mean * mean, analysis.mean) ** 2 * source.volatility
         flat.flat[0] = analysis.second
         self._mean = float(analysis.mean)
         if any(p is not None for p in self.profiles):
@@ -122,6 +135,18 @@ class Signal:
         """Why the function that made this signal could not be integrated properly, if so."""
         _ = self.K
         return self._problem
+
+    @property
+    def deficiency(self) -> float:
+        """1/(effective width) - 1/features; a non-linear function keeps the part that it passes linearly."""
+        if self._deficiency is None:
+            inner = self.source.deficiency
+            self._deficiency = _linear_share(self.source, self.expr) ** 2 * inner if inner else 0.0
+        return self._deficiency
+
+    @deficiency.setter
+    def deficiency(self, value: float) -> None:
+        self._deficiency = value
 
     @property
     def ndim(self) -> int:
@@ -177,10 +202,29 @@ class Signal:
 
     def materialised(self) -> Signal:
         """The same moments as a fresh Gaussian source."""
-        return Signal(self.shape, self.mean, self.K, profiles=self.profiles)
+        return Signal(self.shape, self.mean, self.K, profiles=self.profiles, deficiency=self.deficiency)
 
     def __repr__(self) -> str:
         return f"Signal(shape={self.shape}, mean={self.mean:.4g}, variance={self.variance:.4g})"
+
+
+def _linear_share(source: Signal, expr: Expr) -> float:
+    """The share of the variance of expr(source) that its best linear approximation explains."""
+    if affine(expr) is not None:
+        return 1.0
+    mean, variance = source.mean, source.variance
+    analysis = analyse(expr, mean, variance)
+    spread = analysis.second - analysis.mean**2
+    if variance <= 0 or spread <= 0:
+        return 0.0
+    slope = (float(analysis.cross(variance)) - mean * analysis.mean) / variance
+    return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
+
+
+def _mean_follows_variance(expr: Expr, mean: float, variance: float, at: float) -> float:
+    """d E[f] / d log(variance)."""
+    step = 0.02
+    return (float(analyse(expr, mean, max(variance, 0.0) * (1 + step)).mean) - at) / step
 
 
 def settle_singletons(K: Array, shape: Sequence[int]) -> Array:

@@ -1,14 +1,14 @@
 """What linear maps along one axis do to the second moments K(S).
 
-If y_o = sum_i a_oi x_i along an axis, then E[y_o y_o'] needs only how often the two summed entries coincide. Averaged
-over the places o = o' (same) and o != o' (different) of an output of length N, the pair (K same, K different)
-is mapped by the 2 x 2 matrix
+If y_o = sum_i a_oi x_i along an axis, then E[y_o y_o'] needs only how often the two summed entries coincide.
+Averaged over the places o = o' (same) and o != o' (different) of an output of length N, the pair (K same, K
+different) is mapped by the 2 x 2 matrix
 
     same  <- [ Q / N,              (R - Q) / N            ]
     diff  <- [ (C - Q) / N(N-1),   (T^2 - R - C + Q) / N(N-1) ]
 
-with Q = sum a^2, R = sum of squared row totals, C = sum of squared column totals, T = sum a. It is exact for every
-window, stride, dilation, border and overlap.
+with Q = sum a^2, R = sum of squared row totals, C = sum of squared column totals, T = sum a. It is exact for
+every window, stride, dilation, border and overlap.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
 
 
 def window_matrix(taps: NDArray[np.int64], live: NDArray[np.bool_], weights: Array, n_in: int) -> Array:
-    """The matrix of the module's text; `taps` (outputs, window) are input places, `weights` multiply live taps."""
+    """The matrix of the module's text.
+
+    `taps` (outputs, window) are input places, `weights` multiply live taps.
+    """
     outputs = taps.shape[0]
     a = np.where(live, weights, 0.0)
     columns = np.bincount(taps[live].ravel(), weights=a[live].ravel(), minlength=n_in)

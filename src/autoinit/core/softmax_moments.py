@@ -78,16 +78,23 @@ class _Row:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _summary(n: float, variance: float) -> tuple[float, float]:
-    """P₂ = E[Σp²], and Σ_j E[(∂p_i/∂x_j)²] = (P₂ − 2 E[Σp³] + E[(Σp²)²]) / n."""
+def _square(n: float, variance: float) -> float:
+    """P₂ = E[Σp²] = E[n p²]."""
     if variance <= _SMALL:
         growth = math.expm1(variance)
-        return (1.0 + growth) / (n + growth), (n - 1.0) / n**3 * (1.0 + growth)
+        return (1.0 + growth) / (n + growth)
+    row = _Row(n, variance)  # n E[p] is 1 up to the error of the quadrature
+    return min(max(row.moment(2) / row.moment(1), 1.0 / n), 1.0)
+
+
+@lru_cache(maxsize=_CACHE_SIZE)
+def _flow(n: float, variance: float) -> float:
+    """Σ_j E[(∂p_i/∂x_j)²] = (P₂ − 2 E[Σp³] + E[(Σp²)²]) / n, the slope of E[p_i p'_i] at full covariance."""
+    if variance <= _SMALL:
+        return (n - 1.0) / n**3 * math.exp(variance)
     row = _Row(n, variance)
-    scale = 1.0 / row.moment(1)  # is n up to the error of the quadrature
-    square = min(max(scale * row.moment(2), 1.0 / n), 1.0)
-    flow = square - scale * (2.0 * row.moment(3) - row.moment(4) - (n - 1.0) * row.moment(2, 2))
-    return square, max(flow, 0.0) / n
+    rest = 2.0 * row.moment(3) - row.moment(4) - (n - 1.0) * row.moment(2, 2)
+    return max(_square(n, variance) - rest / row.moment(1), 0.0) / n
 
 
 def _check(n: float, variance: float) -> None:
@@ -103,7 +110,7 @@ def sum_of_squares(n: float, variance: float) -> float:
     n, variance = float(n), float(variance)
     if n == 1.0 or variance == 0.0:
         return 1.0 / n
-    return _summary(n, variance)[0]
+    return _square(n, variance)
 
 
 def pair_moments(n: float, variance: float, covs: Array) -> Array:
@@ -125,7 +132,7 @@ def pair_moments(n: float, variance: float, covs: Array) -> Array:
 
 def _between_ends(n: float, variance: float, covs: Array) -> Array:
     """1/n² + (P₂/n − 1/n²)(α r + (1−α) r^q): α from the slope (1−P₂)²/(n(n−1)) at 0, q from that at 1."""
-    square, flow = _summary(n, variance)
+    square, flow = _square(n, variance), _flow(n, variance)
     gain = (square - 1.0 / n) / n
     r = covs / variance
     start = min(max(variance * (1.0 - square) ** 2 / (n * (n - 1.0)) / gain, 0.0), 1.0)
@@ -148,7 +155,7 @@ def _pair(n: float, variance: float, r: float) -> float:
     b and l are G_1 and L for the own part of the logits; a common part of j steps of the grid shifts them
     by j points, so one table of each serves every term.
     """
-    square = _summary(n, variance)[0]
+    square = _square(n, variance)
     if r >= 1.0 or r == 0.0:
         return square / n if r else 1.0 / (n * n)
     low, high = _grid(n, variance)

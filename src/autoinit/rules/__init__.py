@@ -10,6 +10,7 @@ from . import (
     normalize,
     pool,
     random,
+    recurrent,
     reduce,
     resample,
     shape,
@@ -18,5 +19,5 @@ from .registry import RULES, Context, rule
 
 __all__ = [
     "RULES", "Context", "attention", "contract", "cumulative", "custom", "elementwise", "merge", "normalize", "pool",
-    "random", "reduce", "resample", "rule", "shape",
+    "random", "recurrent", "reduce", "resample", "rule", "shape",
 ]  # fmt: skip

@@ -7,9 +7,10 @@ P_t = E[sum p^2] of row t the output there has
 
 which under a causal mask falls along the rows and is returned as a profile.
 
-Keys and values are projections k = W_k x, v = W_v x of the same tokens. For given weights the logit of a token and a
-feature of its value are correlated over tokens, with a random coefficient of variance 1/D (D: the width of x). To
-first order in the logits, y = mean(v) + cov_tokens(logit, v), so E[y^2] gains
+Keys and values are projections k = W_k x, v = W_v x of the same tokens. For given weights the logit of a
+token and a feature of its value are correlated over tokens, with a random coefficient of variance 1/D (D: the
+effective width of x, which is what `Signal.deficiency` of a projection of x holds the inverse of). To first
+order in the logits, y = mean(v) + cov_tokens(logit, v), so E[y^2] gains
 
     (s / D) (1 - P)^2 (K_v(0) - K_v(k)),     s: the variance of the logits along a row,
 
@@ -46,8 +47,8 @@ def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
 def log_softmax_signal(x: Signal, axis: int) -> Signal:
     """y_i = u_i - L, with u the logits beyond what the row shares (variance s) and L = logsumexp(u).
 
-    Stein's lemma gives E[u_i L] = s E[p_i] = s/n and E[u_i L'] = C/n for rows of covariance C; the covariance of
-    L and L' is C/n + O(C^2) and Var L at C = s, between which the square interpolates.
+    Stein's lemma gives E[u_i L] = s E[p_i] = s/n and E[u_i L'] = C/n for rows of covariance C; the covariance
+    of L and L' is C/n + O(C^2) and Var L at C = s, between which the square interpolates.
     """
     n = x.shape[axis]
     C = row_covariance(x.K, axis)
@@ -63,12 +64,14 @@ def log_softmax_signal(x: Signal, axis: int) -> Signal:
 
 
 def logsumexp_covariance(C: Array, s: float, n: float, variance: float) -> Array:
-    """Covariance of the logsumexps of two rows of n logits (variance s) whose covariance is C place by place."""
+    """Covariance of the logsumexps of two rows of n logits (variance s) with covariance C place by place."""
     return np.asarray(C / n + (variance - s / n) * np.square(C / s))
 
 
 @rule("attention")
-def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
+def attention(
+    node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None
+) -> Signal:
     """Scaled dot-product attention over (..., tokens, features)."""
     a = node.attrs
     if a.get("grouped"):
@@ -92,7 +95,10 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
 
 
 def repeated_heads(x: Signal, q: Signal) -> Signal:
-    """Key or value heads repeated to the number of query heads: two heads then are one with chance (r-1)/(H-1)."""
+    """Key or value heads repeated to the number of query heads.
+
+    Two heads then are one with chance (r-1)/(H-1).
+    """
     heads, few = q.shape[-3], x.shape[-3]
     if heads == few:
         return x
@@ -121,7 +127,7 @@ def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | No
     """Which keys each query may see; None if all."""
     live: Mask | None = None
     if values is not None:
-        live = values if values.dtype == np.bool_ else np.asarray(values > DEAD)  # type: ignore[operator]
+        live = np.asarray(values, bool) if values.dtype == np.bool_ else np.asarray(values, float) > DEAD
     if causal:
         triangle = np.tri(shape[-2], shape[-1], dtype=bool)
         live = triangle if live is None else np.asarray(live & triangle)
@@ -174,7 +180,7 @@ def _with_shared_input(
 ) -> Signal:
     """Add what keys and values owe to their common input (see the module's text)."""
     heads = q.shape[-3] if q.ndim > 3 else 1
-    D = float(q.shape[-1] * heads)
+    width = 1.0 / v.deficiency if v.deficiency > 0.0 else float(q.shape[-1] * heads)
     token_k = (0,) * (k.ndim - 2) + (1, 0)
     token_v = (0,) * (v.ndim - 2) + (1, 0)
     spread_k, spread_v = k.second - float(k.K[token_k]), v.second - float(v.K[token_v])
@@ -185,7 +191,7 @@ def _with_shared_input(
     lengths = np.array([n]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
     kept = float(np.mean(np.square(1.0 - square_sums(np.asarray(lengths), s))))
     extra = np.zeros_like(y.K)
-    shared = q.K[..., 0] * (scale * scale * q.shape[-1] * spread_k * spread_v * kept / D)
+    shared = q.K[..., 0] * (scale * scale * q.shape[-1] * spread_k * spread_v * kept / width)
     shared = placed(shared, range(y.ndim - q.ndim, y.ndim - 1), y.ndim - 1)
     extra[..., 0] = shared
     for axis in range(1, y.ndim - 2):  # heads have weights of their own

@@ -1,7 +1,7 @@
 """Cumulative sums, products and extremes along an axis: y_t is the reduction of the first t entries.
 
-For sums the matrix of `core.sliding` has Q = n(n+1)/2, row totals 1..n and column totals n..1; it is exact, and
-E[y_t^2] = t K(same) + t (t - 1) K(different) is returned as a profile.
+For sums the matrix of `core.sliding` has Q = n(n+1)/2, row totals 1..n and column totals n..1; it is exact,
+and E[y_t^2] = t K(same) + t (t - 1) K(different) is returned as a profile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
         return x
     if kind == "sum":
         return _running_sum(x, axis, n)
-    places = np.unique(np.linspace(1, n, min(n, MOST_PLACES)).round().astype(int))
+    places = sorted({round(t) for t in np.linspace(1, n, min(n, MOST_PLACES)).tolist()})
     if kind == "prod":
         return _running_product(x, axis, places)
     return _running_extreme(x, axis, places, smallest=kind == "min")
@@ -48,35 +48,39 @@ def _running_sum(x: Signal, axis: int, n: int) -> Signal:
     return Signal(x.shape, x.mean * float(t.mean()), transform(x.K, axis, matrix), profiles=tuple(profiles))
 
 
-def _running_product(x: Signal, axis: int, places: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Signal:
+def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:
     """Independent factors: E[P_t P'_t'] = K^min(t, t') m^|t - t'|."""
     same = np.take(x.K, 0, axis=axis)
     first = np.mean([_power(same, t) for t in places], axis=0)
-    other = np.mean([_power(same, min(t, u)) * x.mean ** abs(t - u) for t in places for u in places if t != u], axis=0)
+    other = np.mean(
+        [_power(same, min(t, u)) * x.mean ** abs(t - u) for t in places for u in places if t != u], axis=0
+    )
     return Signal(x.shape, float(np.mean([x.mean**t for t in places])), np.stack([first, other], axis=axis))
 
 
 def _power(K: Array, t: int) -> Array:
-    return np.asarray(np.sign(K) ** t * np.exp(np.clip(t * np.log(np.maximum(np.abs(K), 1e-300)), -690.0, 600.0)))
+    return np.asarray(
+        np.sign(K) ** t * np.exp(np.clip(t * np.log(np.maximum(np.abs(K), 1e-300)), -690.0, 600.0))
+    )
 
 
-def _running_extreme(
-    x: Signal, axis: int, places: np.ndarray[tuple[int], np.dtype[np.int64]], *, smallest: bool
-) -> Signal:
-    """Extremes of t < t' entries agree when the larger set's extreme lies in the smaller one: chance t/t'."""
+def _running_extreme(x: Signal, axis: int, places: list[int], *, smallest: bool) -> Signal:
+    """Extremes of t < t' entries agree when the larger set's extreme lies in the smaller one: chance t/t'.
+
+    Otherwise they covary like the extremes of disjoint sets, through what all entries share.
+    """
     expr = apply("neg", x.expr) if smallest else x.expr
-    moments = [maximum_over(x, expr, [Window.whole(axis, int(t))] if t > 1 else []) for t in places]
+    moments = [maximum_over(x, expr, [Window.whole(axis, t)] if t > 1 else []) for t in places]
     means = [m for m, _ in moments]
-    tables = [np.take(K, 0, axis=axis) for _, K in moments]
-    first = np.mean(tables, axis=0)
+    agree = [np.take(K, 0, axis=axis) - m * m for m, K in moments]
+    apart = [np.take(K, 1, axis=axis) - m * m for m, K in moments]
+    first = np.mean([C + m * m for C, m in zip(agree, means, strict=True)], axis=0)
     others = []
     for i, t in enumerate(places):
         for j, u in enumerate(places):
-            if i == j:
-                continue
-            less = tables[i] if t < u else tables[j]
-            own = means[i] if t < u else means[j]
-            others.append(means[i] * means[j] + min(t, u) / max(t, u) * (less - own * own))
+            if i != j:
+                less, chance = (i, t / u) if t < u else (j, u / t)
+                others.append(means[i] * means[j] + chance * agree[less] + (1.0 - chance) * apart[less])
     mean = float(np.mean(means))
     K = np.stack([first, np.mean(others, axis=0)], axis=axis)
     return Signal(x.shape, -mean if smallest else mean, K, profiles=x.profiles)

@@ -87,7 +87,11 @@ def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -
     K = np.array(K)
     K.flat[0] = max(K.flat[0], 0.0)
     profiles = blended_profiles([(u.second, u), (v.second, v)])
-    return Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)))
+    shares = [s.variance / max(u.variance + v.variance, 1e-300) for s in (u, v)]
+    deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
+    shaken = [share**2 * s.volatility for share, s in zip(shares, (u, v), strict=True) if s.volatility is not None]
+    return Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
+                  deficiency=deficiency, volatility=sum(shaken[1:], shaken[0]) if shaken else None)  # fmt: skip
 
 
 def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
@@ -99,11 +103,38 @@ def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K
         level = profiles[1]
-        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0])
+        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v),
+                      deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
     K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
     return Signal(shape, mean, K)
+
+
+def _shaken(u: Signal, v: Signal) -> Array | None:
+    """Volatility of a product: a factor that is shared along some axes moves the variance there together.
+
+    For independent factors 1 + V = (1 + V_u)(1 + V_v); of a factor g that varies along fewer axes than the other,
+    V_g(S) = E[g^2 g'^2] / E[g^2]^2 - 1.
+    """
+    total = np.ones(u.K.shape)
+    for own, other in ((u, v), (v, u)):
+        if own.volatility is not None:
+            total = total * (1 + own.volatility)
+        if _is_shared_where(own, other) and own.second > 0:
+            squared = Signal.function(own.source, apply("square", own.expr))
+            total = total * np.maximum(squared.K / own.second**2, 1.0)
+    total = total - 1
+    return total if float(np.max(total.ravel()[1:], initial=0.0)) > 1e-6 else None
+
+
+def _is_shared_where(g: Signal, x: Signal) -> bool:
+    """g is (nearly) constant along an axis on which x varies, and not constant altogether."""
+    if g.is_constant or g.source.K.shape != g.K.shape:
+        return False
+    return any(
+        n > 1 and g.correlation(axis) > 0.999 and x.correlation(axis) < 0.999 for axis, n in enumerate(g.shape)
+    )
 
 
 def _product_profiles(u: Signal, v: Signal) -> tuple[tuple[Array | None, ...], float]:

@@ -64,7 +64,9 @@ def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
         different = different + float((weights @ means) ** 2 - np.sum((weights * means) ** 2))
     K = np.stack([same, different / max(n * (n - 1), 1)], axis=axis)
     shares = [(s * p.second, p) for s, p in zip(sizes, parts, strict=True)]
-    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis))
+    level = max(sum(share for share, _ in shares), 1e-300)
+    deficiency = sum(share * p.deficiency for share, p in shares) / level
+    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis), deficiency=deficiency)
 
 
 def _across(u: Signal, v: Signal, axis: int) -> Array:

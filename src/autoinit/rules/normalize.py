@@ -1,16 +1,18 @@
 """Normalisation: batch, layer, instance, group, RMS, L2, and weight normalisation.
 
-Write A for the axes a statistic is taken over and <K>(S) for K averaged over A (every pair of places, the place
-itself included). The mean over A is linear, and E[x_i mean(x)_j] = E[mean(x)_i mean(x)_j] = <K>(S \\ A), so
+Write A for the axes a statistic is taken over and <K>(S) for K averaged over A (every pair of places, the
+place itself included). The mean over A is linear, and E[x_i mean(x)_j] = E[mean(x)_i mean(x)_j] = <K>(S \\
+A), so
 
     K_c(S) = K(S) - <K>(S \\ A)                   (x minus its mean over A)
 
 and the statistic's expectation is V = K_c(0) (without centring: K itself). By construction of the normalised
-value the mean of its square over A is s/(s + eps) exactly, whatever the scatter of the statistic s; the moments of
-entries under one statistic are exact for Gaussian x, by a one-dimensional integral (`gains_of_statistic`).
+value the mean of its square over A is s/(s + eps) exactly, whatever the scatter of the statistic s; the
+moments of entries under one statistic are exact for Gaussian x, by a one-dimensional integral
+(`gains_of_statistic`).
 
-Between places with *different* statistics s, s' the ratio fluctuates: E[x x'/sqrt(s s')] is the expected sample
-correlation of nu Gaussian pairs of true correlation rho,
+Between places with *different* statistics s, s' the ratio fluctuates: E[x x'/sqrt(s s')] is the expected
+sample correlation of nu Gaussian pairs of true correlation rho,
 
     E[r] = rho (2/nu) (Gamma((nu+1)/2) / Gamma(nu/2))^2  2F1(1/2, 1/2; nu/2 + 1; rho^2),
 
@@ -55,14 +57,19 @@ def normalize(
         y = _by_running_statistics(node, ctx, x, running_mean, running_var, channels, eps)
     else:
         groups = int(a.get("groups") or 0)
-        y = by_own_statistics(x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups)
+        y = by_own_statistics(
+            x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups
+        )
     return _affine(y, scale, shift, channels)
 
 
 def by_own_statistics(
     x: Signal, axes: tuple[int, ...], centre: bool, eps: float, l2: bool = False, groups: int = 0
 ) -> Signal:
-    """x normalised by its statistics over `axes`; with `groups`, axis 1 is split and its inner part averaged too."""
+    """x normalised by its statistics over `axes`.
+
+    With `groups`, axis 1 is split and its inner part averaged too.
+    """
     windows = [float(x.shape[i]) if i in axes else 1.0 for i in range(x.ndim)]
     K, shape, over = x.K, x.shape, axes
     if groups:
@@ -78,7 +85,27 @@ def by_own_statistics(
         return constant(x.shape, 0.0)
     kept = set(axes) | ({1} if groups else set())
     profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
-    return Signal(x.shape, mean, K, profiles=profiles, terms=_terms(x, factor, tuple(windows) if centre else None))
+    K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
+    terms = _terms(x, factor, tuple(windows) if centre else None)
+    return Signal(x.shape, mean, K, profiles=profiles, terms=terms,
+                  deficiency=x.deficiency, volatility=x.volatility if 0 in axes else None)  # fmt: skip
+
+
+def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
+    """Places of unequal scale are each brought to scale one: a pair gains by 1/(q q') over the mean of that.
+
+    Here q is the square root of the profile (exact if the covariance of two places follows their scales).
+    """
+    C = K - mean * mean
+    for axis, p in enumerate(profiles):
+        if p is None or p.size < 2:
+            continue
+        q = np.sqrt(np.maximum(p, 0.0))
+        pairs = (float(q.sum()) ** 2 - float(p.sum())) / (p.size * (p.size - 1))
+        if pairs > 0.0:
+            same, other = K_axes.same(C, axis), K_axes.different(C, axis)
+            C = np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
+    return C + mean * mean
 
 
 def _terms(x: Signal, factor: float, windows: tuple[float, ...] | None) -> tuple[Term, ...]:
@@ -94,14 +121,17 @@ def _terms(x: Signal, factor: float, windows: tuple[float, ...] | None) -> tuple
 def _normalised(
     K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...], centre: bool, eps: float, l2: bool
 ) -> tuple[float, Array, float]:
-    """(mean, K, factor): moments of the normalised array, and the factor that x - mean(x) is multiplied by."""
+    """(mean, K, factor).
+
+    Moments of the normalised array, and the factor that x - mean(x) is multiplied by.
+    """
     n = float(np.prod([shape[i] for i in axes])) if axes else 1.0
     level = float(K.flat[0])
     if centre:
         K = K - averaged_over(K, axes, shape)
         mean = 0.0
     V = float(K.flat[0])
-    if not V > _NOTHING * level:
+    if not _NOTHING * level < V:
         return 0.0, np.zeros_like(K), 0.0
     nu = _degrees(K, mean, shape, axes)
     over = tuple(shape[i] for i in axes)
@@ -137,29 +167,30 @@ def _only(K: Array, axes: tuple[int, ...]) -> Array:
 
 
 def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
-    """(gains, mean): what dividing by sqrt(s + eps), s = mean of x^2, does to the eigenvalues and the mean of x.
+    """(gains, mean): what dividing by sqrt(s + eps), s = mean of x^2, does to eigenvalues and mean of x.
 
-    The covariance has eigenvalues l_B with multiplicities d_B (see `core.exchangeable`), so n s = sum_B l_B chi2(d_B)
-    for Gaussian x. From 1/a = int exp(-a t) dt, the expected share of eigenspace B of the sum is
+    The covariance has eigenvalues l_B with multiplicities d_B (see `core.exchangeable`), so for Gaussian x
+    n s = sum_B l_B chi2(d_B). From 1/a = int exp(-a t) dt, the expected share of eigenspace B of the sum is
 
         E[l_B chi2(d_B) / (n s + n eps)] = int l_B d_B / (1 + 2 l_B t) phi(t) dt,
         phi(t) = prod_C (1 + 2 l_C t)^(-d_C/2) exp(-n eps t),
 
     and the gain is n times the share over l_B d_B. A mean m makes the constant eigenspace (eigenvalue l)
     noncentral: phi gains a factor exp(-n m^2 t / (1 + 2 l t)), the share a term n m^2 / (1 + 2 l t)^2, and by
-    1/sqrt(a) = int exp(-a t) dt / sqrt(pi t) the new mean is int sqrt(n) m / (1 + 2 l t) phi(t) dt / sqrt(pi t).
+    1/sqrt(a) = int exp(-a t) dt / sqrt(pi t) the new mean is int sqrt(n) m / (1 + 2 l t) phi(t) dt / sqrt(pi
+    t).
     """
     n = float(np.prod(shape)) if shape else 1.0
     table = np.maximum(eigenvalues(C, shape), 0.0)
     counts = np.ones(())
     for size in shape:
         counts = np.multiply.outer(counts, np.array([1.0, size - 1.0]))
-    l, d = table.ravel()[:, None], counts.ravel()[:, None]
+    spread, d = table.ravel()[:, None], counts.ravel()[:, None]
     push = n * mean * mean
-    total = float(np.sum(l * d)) + push
+    total = float(np.sum(spread * d)) + push
     y = np.linspace(-30.0, 70.0, 1001)
     t = np.exp(y) / total
-    grown = 1.0 + 2.0 * l * t
+    grown = 1.0 + 2.0 * spread * t
     phi = np.exp(-0.5 * np.sum(d * np.log(grown), axis=0) - push * t / grown[0] - n * eps * t)
     step = y[1] - y[0]
     gains = n * (1.0 / grown) @ (phi * t) * step
@@ -214,7 +245,9 @@ def _by_running_statistics(
         return shifted(x, -mean.mean).scaled(first)
     K = x.K - 2.0 * x.mean * mean.mean + placed(mean.K, channels, x.ndim)
     factor = placed(_table(len(channels), second, pair), channels, x.ndim)
-    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x)))
+    return Signal(
+        x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x))
+    )
 
 
 def _table(ndim: int, same: float, different: float) -> Array:
@@ -224,13 +257,18 @@ def _table(ndim: int, same: float, different: float) -> Array:
 
 
 def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tuple[int, ...]) -> Signal:
-    """scale y + shift, both independent of y and spread over `channels`; certain values keep the provenance."""
+    """scale y + shift, both independent of y and spread over `channels`.
+
+    Certain values keep the provenance.
+    """
     if scale is not None:
         if scale.is_constant:
             y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
         else:
             table = placed(scale.K, channels, y.ndim)
-            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y)))
+            y = Signal(
+                y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y))
+            )
     if shift is not None:
         if shift.is_constant:
             y = shifted(y, shift.mean)

@@ -1,7 +1,8 @@
 """Pooling over windows: maximum, average, and power means.
 
-Average pooling is linear along each axis, so the matrices of `core.sliding` are exact for every stride, border and
-overlap. Maxima come from `core.extremes`. A p-norm pool is |x|^p, the (exact) window sum, and the p-th root.
+Average pooling is linear along each axis, so the matrices of `core.sliding` are exact for every stride,
+border and overlap. Maxima come from `core.extremes`. A p-norm pool is |x|^p, the (exact) window sum, and the
+p-th root.
 """
 
 from __future__ import annotations
@@ -122,7 +123,13 @@ def _levels(weights: Array, rho: float) -> Array:
 
 
 def _finished(
-    x: Signal, shape: tuple[int, ...], mean: float, K: Array, profiles: Any, spans: tuple[float, ...], gain: float
+    x: Signal,
+    shape: tuple[int, ...],
+    mean: float,
+    K: Array,
+    profiles: Any,
+    spans: tuple[float, ...],
+    gain: float,
 ) -> Signal:
     if max(spans) > 1.0 and mean > 0.0 and is_nonnegative(x):
         made = exponential(shape, mean, K, profiles=profiles)

@@ -5,7 +5,8 @@ A mask element M is 1 with probability q = 1 - rate and is shared by all entries
 
     m' = m,    K'(S) = K(S) / q  if S lies within the shared axes (S = 0 included),   else K(S).
 
-y is x plus a noise that is uncorrelated with x, and is remembered as such, so that x + dropout(x) stays exact.
+y is x plus a noise that is uncorrelated with x, and is remembered as such, so that x + dropout(x) stays
+exact.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ ALPHA_PRIME = -1.7580993408473766
 
 @rule("dropout")
 def dropout(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Dropout at a rate: inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled)."""
+    """Dropout at a rate.
+
+    Inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled).
+    """
     rate = float(node.attrs["rate"])
     if rate <= 0.0:
         return x
@@ -54,13 +58,16 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     mean = gain * inner + offset
     K = gain * gain * np.where(one, tied, free) + 2.0 * gain * offset * inner + offset * offset
     slope = gain * keep
-    made = Signal(x.shape, mean, K, profiles=x.profiles)
+    made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency)
     made.terms = _with_noise(x, slope, made)
     return made
 
 
 def together(shape: tuple[int, ...], shared: frozenset[int]) -> Array:
-    """True where two entries that differ on S have one mask element: S within the shared axes (or of size 1)."""
+    """True where two entries that differ on S have one mask element.
+
+    S within the shared axes (or of size 1).
+    """
     own = [a for a, n in enumerate(shape) if a not in shared and n > 1]
     table = np.zeros((2,) * len(shape), bool)
     for S in product((0, 1), repeat=len(shape)):
@@ -78,4 +85,6 @@ def _with_noise(x: Signal, slope: float, y: Signal) -> tuple[Term, ...]:
 @rule("noise")
 def noise(node: Node, ctx: Context) -> Signal:
     """Fresh independent values made inside the model."""
-    return iid(node.outputs[0].shape, float(node.attrs.get("mean", 0.0)), float(node.attrs.get("variance", 1.0)))
+    return iid(
+        node.outputs[0].shape, float(node.attrs.get("mean", 0.0)), float(node.attrs.get("variance", 1.0))
+    )

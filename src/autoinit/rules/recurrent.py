@@ -1,9 +1,9 @@
 """LSTM, GRU and plain recurrent layers, stacked and bidirectional, with projections and initial states.
 
-The weights follow one scheme: input kernels Glorot uniform per gate (variance 2 / (inputs + hidden)), recurrent
-kernels and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM. Weights that are kept
-are described by their measured scale and bias instead. The cell is then simulated (see `core.cells`), once per
-set of numbers.
+The weights follow one scheme: input kernels Glorot uniform per gate (variance 2 / (inputs + hidden)),
+recurrent kernels and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM.
+Weights that are kept are described by their measured scale and bias instead. The cell is then simulated (see
+`core.cells`), once per set of numbers.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     _let_context_decide(node, ctx)
     directions = 2 if a.get("bidirectional") else 1
     x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
-    states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None and s.second > 0.0)
+    states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
+    if len(states) < int(a.get("states", 0)) or not any(s.second > 0.0 for s in states):
+        states = ()
     cells = tuple(_cells(node, ctx))
     layout = Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
     measured = _remembered(x, states, cells, layout)
@@ -124,7 +126,9 @@ def _kept(node: Node, ctx: Context, slot: int) -> Any:
     return None if values is None else np.asarray(values, float)
 
 
-def _bias(values: Any, gates: int, default: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def _bias(
+    values: Any, gates: int, default: tuple[tuple[float, float], ...]
+) -> tuple[tuple[float, float], ...]:
     if values is None:
         return default
     return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))

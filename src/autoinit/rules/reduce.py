@@ -1,7 +1,8 @@
 """Reductions over whole axes: mean, sum, max, min, prod, var, std, norm, logsumexp, any, all.
 
-All are worked out with the reduced axes kept at size 1, and reshaped afterwards. When one axis is reduced, the result
-remembers the kept form under ("unsqueeze", axis), so that x - mean(x, axis).unsqueeze(axis) stays exact.
+All are worked out with the reduced axes kept at size 1, and reshaped afterwards. When one axis is reduced,
+the result remembers the kept form under ("unsqueeze", axis), so that x - mean(x, axis).unsqueeze(axis) stays
+exact.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def reduce(node: Node, ctx: Context, x: Signal) -> Signal:
     return made
 
 
-def reduced(x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0) -> Signal:
+def reduced(
+    x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0
+) -> Signal:
     """The reduction with its axes kept at size 1."""
     n = int(np.prod([x.shape[a] for a in axes])) if axes else 1
     if n == 0:
@@ -91,7 +94,8 @@ def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
     """The sample variance v = n/(n - correction) (mean of d^2 - (mean of d)^2), d = x - m.
 
     E[v] is exact. For its scatter, mean(d)^2 is treated as Gaussian squared: cov(mean d^2, mean(d)'^2) and
-    cov(mean(d)^2, mean(d)'^2) are both 2 <C>(S)^2, so cov_v(S) = cov_(mean d^2)(S) - 2 <C>(S)^2, exact for Gaussian x.
+    cov(mean(d)^2, mean(d)'^2) are both 2 <C>(S)^2, so cov_v(S) = cov_(mean d^2)(S) - 2 <C>(S)^2, exact for
+    Gaussian x.
     """
     n = float(np.prod([x.shape[a] for a in axes]))
     shape = _kept(x, axes)
@@ -164,8 +168,8 @@ def _logsumexp(x: Signal, axes: Axes, n: int) -> Signal:
 def _product(x: Signal, axes: Axes) -> tuple[float, Array]:
     """Moments of a product over the axes, one axis after the other.
 
-    Independent entries: m^n and K(S)^n. With correlation every pair of factors adds its ratio r = K(..a..)/m^2, as for
-    log-normal factors: m^n r^(n(n-1)/2) and K(S)^n r(a)^(n(n-1)) r(S with a)^(n(n-1)).
+    Independent entries: m^n and K(S)^n. With correlation every pair of factors adds its ratio r =
+    K(..a..)/m^2, as for log-normal factors: m^n r^(n(n-1)/2) and K(S)^n r(a)^(n(n-1)) r(S with a)^(n(n-1)).
     """
     mean, K = x.mean, x.K
     for axis in axes:

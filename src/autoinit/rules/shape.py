@@ -7,6 +7,7 @@ source, so that the same move of the same tensor is the same signal.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -28,6 +29,7 @@ def moved(signal: Signal, key: Hashable, move: Move) -> Signal:
         return found
     if signal.source is signal:
         made = move(signal)
+        made.deficiency = signal.deficiency
     else:
         source = moved(signal.source, key, move)
         if signal._K is None and all(p is None for p in signal.profiles):
@@ -116,38 +118,61 @@ def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
     return moved(signal, ("reshape", shape), move)
 
 
+def refinement(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int], list[int]] | None:
+    """The coarsest sizes that refine both shapes (of equal product), with how many of them make each old and new axis.
+
+    (4, 256) and (16, 64) are refined by (4, 4, 64). None where the boundaries do not divide each other.
+    """
+    cuts_old, cuts_new = _cuts(old), _cuts(new)
+    cuts = sorted(set(cuts_old) | set(cuts_new))
+    if any(b % a for a, b in pairwise(cuts)):
+        return None
+    sizes = [b // a for a, b in pairwise(cuts)][::-1]
+
+    def lengths(own: list[int]) -> list[int]:
+        return [sum(a <= c < b for c in cuts) for a, b in pairwise(own)][::-1]
+
+    return sizes, lengths(cuts_old), lengths(cuts_new)
+
+
+def _cuts(shape: Sequence[int]) -> list[int]:
+    """Products of the last 0, 1, 2, ... sizes."""
+    cuts = [1]
+    for n in reversed(shape):
+        cuts.append(cuts[-1] * n)
+    return cuts
+
+
 def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
     if prod(shape) == 0 or prod(start.shape) == 0:
         return Signal(shape, x.mean, np.full((2,) * len(shape), x.mean**2))
-    blocks = matching_blocks(start.shape, shape)
     K, at = start.K, 0
-    fine_K, fine_at = start.K, 0
     profiles: list[Array | None] = []
     fine_shape: list[int] = []
-    fine_lengths: list[int] = []
-    for left, right in blocks:
-        sizes = [start.shape[a] for a in left]
-        new = [shape[a] for a in right]
-        K = K_axes.merge(K, at, sizes)
-        if right:
-            K = K_axes.split(K, at, len(right))
-        else:
-            K = K_axes.same(K, at)
-        at += len(right)
+    lengths: list[int] = []
+    for left, right in matching_blocks(start.shape, shape):
+        sizes, new = [start.shape[a] for a in left], [shape[a] for a in right]
         profiles.extend(_reshape_profile([start.profiles[a] for a in left], sizes, new))
-        if len(right) == 1 and len(left) > 1:
-            fine_shape += sizes
-            fine_lengths.append(len(left))
-            fine_at += len(left)
-        else:
-            fine_K = K_axes.merge(fine_K, fine_at, sizes)
-            fine_K = K_axes.split(fine_K, fine_at, len(right)) if right else K_axes.same(fine_K, fine_at)
-            fine_shape += new
-            fine_lengths += [1] * len(right)
-            fine_at += len(right)
-    made = Signal(shape, x.mean, K, profiles=tuple(profiles))
-    if len(fine_shape) > len(shape) and len(fine_shape) <= 10:
-        _remember_fine(made, Signal(fine_shape, x.mean, fine_K), fine_lengths)
+        if not right:
+            K = K_axes.same(K, at)
+            continue
+        refined = refinement(sizes, new) if len(left) and max(*sizes, *new) > 1 else None
+        if refined is None:
+            K = K_axes.split(K_axes.merge(K, at, sizes), at, len(new))
+            fine_shape, lengths, at = fine_shape + new, lengths + [1] * len(new), at + len(new)
+            continue
+        parts, per_old, per_new = refined
+        for count in per_old:
+            K = K_axes.split(K, at, count)
+            at += count
+        fine_shape, lengths = fine_shape + parts, lengths + per_new
+    made_K, at, coarse = K, 0, 0
+    for length in lengths:
+        made_K = K_axes.merge(made_K, coarse, fine_shape[at : at + length])
+        at, coarse = at + length, coarse + 1
+    made = Signal(shape, x.mean, made_K, profiles=tuple(profiles))
+    if len(shape) < len(fine_shape) <= 10:
+        _remember_fine(made, Signal(fine_shape, x.mean, K), lengths)
     return made
 
 
