@@ -102,7 +102,8 @@ EXACT: dict[str, Callable[[Any], Any]] = {
     "logit": lambda x: mp.log(x / (1 - x)),
     "tan": mp.tan,
 }
-ANYWHERE = ((0.0, 1.0), (0.7, 0.5), (-2.0, 3.0), (-6.0, 1.0))
+ANYWHERE = ((0.0, 1.0), (0.7, 0.5), (-2.0, 3.0))
+TAILS = {"relu", "relu6", "gelu", "silu", "mish", "elu", "sigmoid", "tanh", "softplus", "hardtanh"}
 SLOW = {"i0", "i0e", "i1", "i1e", "bessel_j0", "bessel_j1", "digamma", "lgamma", "erfinv", "sinc"}
 DOMAIN = dict.fromkeys(
     ("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "digamma", "lgamma", "acosh"),
@@ -150,6 +151,8 @@ def rule() -> list[tuple[Any, Any]]:
 @pytest.mark.parametrize("name", sorted(EXACT))
 def test_moments_against_mpmath(name: str, rule: list[tuple[Any, Any]]) -> None:
     cases = DOMAIN.get(name, ANYWHERE[:2] if name in SLOW else ANYWHERE)
+    if name in TAILS:
+        cases = (*cases, (-6.0, 1.0))
     for mean, std in cases:
         first, second = _reference(name, mean, std, rule)
         got = analyse(apply(name, X), mean, std * std)

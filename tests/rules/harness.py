@@ -114,7 +114,7 @@ def check(
     signals: Sequence[Signal],
     run: Callable[..., Any],
     *,
-    repeats: int = 400,
+    repeats: int = 240,
     mean_error: float = 0.0,
     model_error: float = 0.0,
     arrays: Any = None,

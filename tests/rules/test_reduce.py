@@ -77,6 +77,8 @@ def test_norm(x, power):
 @pytest.mark.parametrize("names", [(), ("relu",), ("abs",)])
 def test_extremes(x, kind, names):
     """Pairs of maxima of a non-monotone function are of first order: 2 %."""
+    if kind == "min" and names == ("relu",) and x.mean <= 0.0:
+        pytest.skip("the smallest of twelve rectified entries is almost surely 0: nothing to measure")
     x = function(x, *names)
     run = lambda t: getattr(t, f"a{kind}")(dim=2)  # noqa: E731
     check("reduce", [x], run, kind=kind, axes=(2,), keepdim=False, model_error=0.025, mean_error=0.005)

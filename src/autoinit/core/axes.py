@@ -61,3 +61,8 @@ def split(K: Array, axis: int, parts: int) -> Array:
     first, other = same(K, axis), different(K, axis)
     table = np.stack([first] + [other] * (2**parts - 1), axis=axis)
     return table.reshape(K.shape[:axis] + (2,) * parts + K.shape[axis + 1 :])
+
+
+def inserted(K: Array, axis: int) -> Array:
+    """A new axis of size 1 (or one that the tensor is broadcast along): same and different are alike."""
+    return np.stack([K, K], axis=axis)

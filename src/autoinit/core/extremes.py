@@ -1,9 +1,9 @@
 """Maxima over windows of a signal, from the one-dimensional integrals of `core.maximum`.
 
 Entries are f(u) of a Gaussian source with covariances C(S). Within a window of w_a entries along each pooled
-axis a two different entries differ on a non-empty subset T of these axes, in proportion to the product of the
-w_a - 1 over T; their mean covariance is what the exchangeable maximum needs. Two windows that differ on S pair
-their entries place by place with covariance C(S) and otherwise with the mean of C(S u T).
+axis a two different entries differ on a non-empty subset T of these axes, in proportion to the product of
+w_a - 1 over T; their mean covariance is what the exchangeable maximum needs. Two windows that differ on S
+pair their entries place by place with covariance C(S) and otherwise with the mean of C(S u T).
 
 Overlapping windows share entries. With a share phi of the entries in common, the largest of the union lies in
 the common part with probability J = phi / (2 - phi), and then both maxima are that entry:

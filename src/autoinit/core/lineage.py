@@ -19,6 +19,7 @@ import numpy as np
 from .expression import X, affine
 from .gaussian import analyse, cross_analyse
 from .signal import Array, Signal, settle_singletons
+from .volatility import settled
 
 MOST_TERMS = 8
 """A longer combination is forgotten: the signal becomes a root of its own."""
@@ -185,8 +186,16 @@ def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:
 
 def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Signal:
     made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
-                  deficiency=signal.deficiency)  # fmt: skip
+                  deficiency=signal.deficiency,
+                  volatility=_lifted(signal.volatility, missing))  # fmt: skip
     return _stretched(made, shape)
+
+
+def _lifted(V: Array | None, missing: int) -> Array | None:
+    for _ in range(missing if V is not None else 0):
+        assert V is not None
+        V = np.stack([V, V], axis=0)
+    return V
 
 
 def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
@@ -205,6 +214,6 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             )
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
-            made._deficiency, made.volatility = signal._deficiency, signal.volatility
+            made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
         signal.memo[key] = made
     return signal.memo[key]

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from . import axes as K_axes
 from .signal import Array, Signal
-from .softmax_moments import pair_moments, sum_of_squares
+from .softmax_moments import pair_moments
 
 MOST_ROWS = 512
 """Pairs of rows are enumerated for up to this many rows; beyond, along an even selection of them."""
@@ -52,7 +52,7 @@ def softmax_moments_of(K: Array, shape: tuple[int, ...], axis: int, live: Mask |
     if n == 1:
         return 1.0, np.ones_like(K)
     if live is None or bool(np.all(live)):
-        same = np.asarray(pair_moments(n, variance, C.ravel()), float).reshape(C.shape)
+        same = _alike(n, variance, C)
         different = (1.0 - n * same) / (n * (n - 1.0))
         return 1.0 / n, np.stack([same, different], axis=axis)
     rows = Rows.of(live, shape, axis)
@@ -60,10 +60,17 @@ def softmax_moments_of(K: Array, shape: tuple[int, ...], axis: int, live: Mask |
     return float(np.mean(rows.all_lengths > 0)) / n, np.stack([same, different], axis=axis)
 
 
+def _alike(n: int, variance: float, C: Array) -> Array:
+    """E[p_i p'_i] of two rows of n entries; logits of no variance to speak of give equal weights."""
+    if n == 1 or variance < 1e-15:
+        return np.full(C.shape, 1.0 / (n * n))
+    return np.asarray(pair_moments(n, variance, C.ravel()), float).reshape(C.shape)
+
+
 def square_sums(lengths: NDArray[np.int64], variance: float) -> Array:
     """E[sum p^2] of rows of these lengths (0 for an empty row)."""
     nodes = _nodes(lengths)
-    values = np.array([1.0 if k == 1 else float(sum_of_squares(k, variance)) for k in nodes.tolist()])
+    values = np.array([float(_alike(k, variance, np.array([variance]))[0] * k) for k in nodes.tolist()])
     return np.asarray(
         np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0)
     )
@@ -170,8 +177,7 @@ class Rows:
         """R_l(C(S)) = l^2 A_l at the nodes, for every S."""
         table = []
         for length in nodes.tolist():
-            alike = np.ones(C.size) if length == 1 else pair_moments(length, variance, C.ravel()) * length**2
-            table.append(np.asarray(alike, float))
+            table.append(length**2 * _alike(length, variance, C))
         stacked = np.array(table).reshape(len(nodes), *C.shape)
         return {S: np.moveaxis(stacked, 0, -1)[S] for S in product((0, 1), repeat=C.ndim)}
 

@@ -17,8 +17,8 @@ Beside the moments a signal remembers, cheaply, where it comes from:
 * ``live``: which entries a mask leaves alive, for a softmax that follows.
 * ``deficiency``: how much fewer directions than features the tensor really has: 1/(effective width) - 1/features, for the
   last contraction's input and everything before it. Attention needs it (its keys and values share their input).
-* ``volatility``: relative covariance of the *local variances* of two entries, V(S) = E[r r']/E[r]^2 - 1, where a gate
-  that is shared along some axes multiplied the tensor. A function that follows turns it into covariance of means.
+* ``volatility``: relative covariance of the *local variances* of two entries (see `core.volatility`): the scatter of finite
+  width, of gates and of samples, which a function that follows turns into covariance.
 
 Convention: along an axis of size 1 there are no different indices; there K(S with a) = K(S), so that
 broadcasting along it changes nothing.
@@ -49,8 +49,8 @@ class Signal:
     """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
 
     __slots__ = (
-        "_K", "_deficiency", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
-        "volatility",
+        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
+        "_volatility",
     )  # fmt: skip
 
     def __init__(
@@ -74,7 +74,8 @@ class Signal:
         self.terms = terms
         self.live = live
         self._deficiency: float | None = deficiency
-        self.volatility = volatility
+        self._volatility: Array | None = volatility
+        self._lazy_volatility = False
         self.memo: dict[Any, Signal] = {}
         self._problem: str | None = None
 
@@ -93,7 +94,7 @@ class Signal:
         made.terms = ()
         made.live = None
         made._deficiency = None
-        made.volatility = source.volatility if affine(expr) is not None else None
+        made._volatility, made._lazy_volatility = None, True
         made.memo = {}
         made._problem = None
         if expr.depth > LONGEST_CHAIN:
@@ -108,10 +109,15 @@ class Signal:
         self._problem = analysis.problem
         flat = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
         flat = np.clip(flat, -analysis.second, analysis.second)
-        if source.volatility is not None:
-            flat = flat + _mean_follows_variance(self.expr, mean, second - mean * mean, analysis.mean) ** 2 * source.volatility
         flat.flat[0] = analysis.second
         self._mean = float(analysis.mean)
+        if source.volatility is not None and affine(self.expr) is None:
+            from .volatility import moments_shifted
+
+            power = _mean_power(self.expr, mean, second - mean * mean, self._mean)
+            self._mean, flat = moments_shifted(
+                self._mean, float(analysis.second), flat, source.volatility, power, float(analysis.slope)
+            )
         if any(p is not None for p in self.profiles):
             flat, self.profiles = _profile_through(flat, self.profiles, float(analysis.slope))
         self._K = flat
@@ -147,6 +153,19 @@ class Signal:
     @deficiency.setter
     def deficiency(self, value: float) -> None:
         self._deficiency = value
+
+    @property
+    def volatility(self) -> Array | None:
+        """V(S) of `core.volatility`, or None."""
+        if self._lazy_volatility:
+            from .volatility import function_volatility
+
+            self._volatility, self._lazy_volatility = function_volatility(self), False
+        return self._volatility
+
+    @volatility.setter
+    def volatility(self, value: Array | None) -> None:
+        self._volatility, self._lazy_volatility = value, False
 
     @property
     def ndim(self) -> int:
@@ -202,7 +221,8 @@ class Signal:
 
     def materialised(self) -> Signal:
         """The same moments as a fresh Gaussian source."""
-        return Signal(self.shape, self.mean, self.K, profiles=self.profiles, deficiency=self.deficiency)
+        return Signal(self.shape, self.mean, self.K, profiles=self.profiles, deficiency=self.deficiency,
+                      volatility=self.volatility)  # fmt: skip
 
     def __repr__(self) -> str:
         return f"Signal(shape={self.shape}, mean={self.mean:.4g}, variance={self.variance:.4g})"
@@ -221,10 +241,13 @@ def _linear_share(source: Signal, expr: Expr) -> float:
     return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
 
 
-def _mean_follows_variance(expr: Expr, mean: float, variance: float, at: float) -> float:
-    """d E[f] / d log(variance)."""
+def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
+    """d log E[f] / d log(variance); 0 where the mean vanishes."""
     step = 0.02
-    return (float(analyse(expr, mean, max(variance, 0.0) * (1 + step)).mean) - at) / step
+    if abs(at) < 1e-9:
+        return 0.0
+    moved = float(analyse(expr, mean, max(variance, 0.0) * (1 + step)).mean)
+    return (moved / at - 1.0) / step
 
 
 def settle_singletons(K: Array, shape: Sequence[int]) -> Array:

@@ -160,7 +160,7 @@ def _pair(n: float, variance: float, r: float) -> float:
         return square / n if r else 1.0 / (n * n)
     low, high = _grid(n, variance)
     common = math.sqrt(abs(r) * variance)
-    narrowest = (min(high - low, 11.0 * common) / _MOST_POINTS) ** 2 * 8.0
+    narrowest = (min(high - low, 16.0 * common) / _MOST_POINTS) ** 2 * 8.0
     own = (1.0 - abs(r)) * variance
     if own + 1.0 < narrowest:  # too fine for the grid: close to the end the gap falls as a square root
         limit = math.copysign(1.0 - narrowest / variance, r)
@@ -168,7 +168,7 @@ def _pair(n: float, variance: float, r: float) -> float:
         return edge + (_pair(n, variance, limit) - edge) * math.sqrt((1.0 - abs(r)) / (1.0 - abs(limit)))
     step = min(0.4 * math.sqrt(1.0 + own / (1.0 + 0.5 * math.log(n))), 0.7 * common)
     points = int((high - low) / step) + 2
-    shifts = int(5.5 * common / step) + 1
+    shifts = int(8.0 * common / step) + 1
     y = low + step * np.arange(-shifts, points + shifts, dtype=np.float64)
     std = math.sqrt(own)
     bump, miss = _power(y, std, 1), _miss(y, std)

@@ -18,8 +18,9 @@ from ..core import axes as K_axes
 from ..core.contraction import einsum_moments
 from ..core.graph import Node
 from ..core.lineage import aligned
-from ..core.signal import Array, Signal, iid
+from ..core.signal import Array, Signal, iid, settle_singletons
 from ..core.taps import Border, Taps, border
+from ..core.volatility import contracted
 from .registry import Context, rule
 from .shape import reshaped
 
@@ -32,7 +33,7 @@ def with_bias(y: Signal, bias: Signal | None, axis: int) -> Signal:
     shape[axis] = bias.shape[-1] if bias.ndim else 1
     b = aligned(reshaped(bias, shape), y.shape)
     K = y.K + b.K + 2 * y.mean * b.mean
-    return Signal(y.shape, y.mean + b.mean, K, profiles=y.profiles, deficiency=y.deficiency)
+    return Signal(y.shape, y.mean + b.mean, K, profiles=y.profiles, deficiency=y.deficiency, volatility=y.volatility)
 
 
 def _is_fresh(w: Signal) -> bool:
@@ -55,12 +56,13 @@ def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
     if _is_fresh(w):
         same = n * w.second * x.K[..., 0]
         K = np.stack([same, np.zeros_like(same)], axis=-1)
-        return Signal(shape, 0.0, K, profiles=(*x.profiles[:-1], None), deficiency=1.0 / n + x.deficiency)
+        return Signal(shape, 0.0, K, profiles=(*x.profiles[:-1], None), deficiency=1.0 / n + x.deficiency,
+                      volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
     # T = different: E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
     same_x, other_x = x.K[..., 0], x.K[..., 1]
     columns = [n * same_x * w.K[o, 0] + n * (n - 1) * other_x * w.K[o, 1] for o in (0, 1)]
     return Signal(shape, n * x.mean * w.mean, np.stack(columns, axis=-1), profiles=(*x.profiles[:-1], None),
-                  deficiency=1.0 / n + x.deficiency)  # fmt: skip
+                  deficiency=1.0 / n + x.deficiency, volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
 
 
 @rule("linear")
@@ -235,7 +237,11 @@ class ConvShape:
         for b, axis in zip(self.borders, self.spatial, strict=True):
             profiles[axis] = b.profile
         fan = self.channels * prod(max(b.same, 1e-9) for b in self.borders)
-        return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=1.0 / max(fan, 1.0) + x.deficiency)
+        V = contracted(x, self.channel, fan)
+        for axis in self.spatial:  # an axis that had one place has many now, or the other way round
+            V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
+        return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=1.0 / max(fan, 1.0) + x.deficiency,
+                      volatility=V)  # fmt: skip
 
     def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
         """The part of the double sum in which channel (T[0]) and taps (T[1:]) coincide (0) or differ (1)."""

@@ -8,6 +8,7 @@ from ..core.expression import Expr, apply, evaluate
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment, joined
 from ..core.signal import Array, Signal, constant
+from ..core.volatility import square_covariance, summed
 from .merge import blended_profiles, where
 from .registry import Context, rule
 
@@ -89,9 +90,8 @@ def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -
     profiles = blended_profiles([(u.second, u), (v.second, v)])
     shares = [s.variance / max(u.variance + v.variance, 1e-300) for s in (u, v)]
     deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
-    shaken = [share**2 * s.volatility for share, s in zip(shares, (u, v), strict=True) if s.volatility is not None]
     return Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
-                  deficiency=deficiency, volatility=sum(shaken[1:], shaken[0]) if shaken else None)  # fmt: skip
+                  deficiency=deficiency, volatility=summed([(shares[0], u), (shares[1], v)]))  # fmt: skip
 
 
 def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
@@ -112,20 +112,16 @@ def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
 
 
 def _shaken(u: Signal, v: Signal) -> Array | None:
-    """Volatility of a product: a factor that is shared along some axes moves the variance there together.
-
-    For independent factors 1 + V = (1 + V_u)(1 + V_v); of a factor g that varies along fewer axes than the other,
-    V_g(S) = E[g^2 g'^2] / E[g^2]^2 - 1.
-    """
+    """Volatility of a product: 1 + V = (1 + V_u)(1 + V_v), and a factor that is shared along axes on which the other
+    varies (a gate) moves the variance there together, by the covariance of its squares."""
     total = np.ones(u.K.shape)
     for own, other in ((u, v), (v, u)):
         if own.volatility is not None:
             total = total * (1 + own.volatility)
         if _is_shared_where(own, other) and own.second > 0:
-            squared = Signal.function(own.source, apply("square", own.expr))
-            total = total * np.maximum(squared.K / own.second**2, 1.0)
+            total = total * (1 + np.maximum(square_covariance(own), 0.0))
     total = total - 1
-    return total if float(np.max(total.ravel()[1:], initial=0.0)) > 1e-6 else None
+    return total if float(np.max(np.abs(total))) > 1e-9 else None
 
 
 def _is_shared_where(g: Signal, x: Signal) -> bool:

@@ -66,7 +66,9 @@ def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
     shares = [(s * p.second, p) for s, p in zip(sizes, parts, strict=True)]
     level = max(sum(share for share, _ in shares), 1e-300)
     deficiency = sum(share * p.deficiency for share, p in shares) / level
-    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis), deficiency=deficiency)
+    shaken = [(share / level) * p.volatility for share, p in shares if p.volatility is not None]
+    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis), deficiency=deficiency,
+                  volatility=sum(shaken[1:], shaken[0]) if shaken else None)  # fmt: skip
 
 
 def _across(u: Signal, v: Signal, axis: int) -> Array:

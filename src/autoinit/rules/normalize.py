@@ -88,7 +88,16 @@ def by_own_statistics(
     K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
     terms = _terms(x, factor, tuple(windows) if centre else None)
     return Signal(x.shape, mean, K, profiles=profiles, terms=terms,
-                  deficiency=x.deficiency, volatility=x.volatility if 0 in axes else None)  # fmt: skip
+                  deficiency=x.deficiency, volatility=_steadied(x, axes, groups))  # fmt: skip
+
+
+def _steadied(x: Signal, axes: tuple[int, ...], groups: int) -> Array | None:
+    """Dividing by the mean variance over `axes` takes out the scatter that is common there: V(S) - <V>(S \\ A)."""
+    V = x.volatility
+    if V is None:
+        return None
+    over = (1, *axes) if groups else axes
+    return np.asarray(V - averaged_over(V, over, x.shape))
 
 
 def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
@@ -275,7 +284,8 @@ def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tup
         else:
             table = placed(shift.K, channels, y.ndim)
             K = y.K + table + 2.0 * y.mean * shift.mean
-            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles, terms=joined((1.0, y)))
+            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles, terms=joined((1.0, y)),
+                       deficiency=y.deficiency, volatility=y.volatility)  # fmt: skip
     return y
 
 

@@ -134,7 +134,7 @@ def _finished(
     if max(spans) > 1.0 and mean > 0.0 and is_nonnegative(x):
         made = exponential(shape, mean, K, profiles=profiles)
     else:
-        made = Signal(shape, mean, K, profiles=profiles)
+        made = Signal(shape, mean, K, profiles=profiles, deficiency=x.deficiency)
     if shape == x.shape:
         made.terms = tuple(t.times(gain) for t in averaged(x, spans))
     return made

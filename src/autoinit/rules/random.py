@@ -58,8 +58,10 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     mean = gain * inner + offset
     K = gain * gain * np.where(one, tied, free) + 2.0 * gain * offset * inner + offset * offset
     slope = gain * keep
-    made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency)
+    made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency, volatility=x.volatility)
     made.terms = _with_noise(x, slope, made)
+    if made.variance > 0.0:  # the noise has a direction per feature
+        made.deficiency = (slope * slope * x.variance / made.variance) ** 2 * x.deficiency
     return made
 
 

@@ -84,7 +84,7 @@ def mean_over(x: Signal, axes: Axes) -> Signal:
     if x.mean > 0.0 and is_nonnegative(x):
         made = exponential(shape, x.mean, K, profiles=_profiles(x, axes))
     else:
-        made = Signal(shape, x.mean, K, profiles=_profiles(x, axes))
+        made = Signal(shape, x.mean, K, profiles=_profiles(x, axes), deficiency=x.deficiency)
     windows = tuple(float(n) if a in axes else 1.0 for a, n in enumerate(x.shape))
     made.terms = averaged(x, windows)
     return made

@@ -30,6 +30,8 @@ def moved(signal: Signal, key: Hashable, move: Move) -> Signal:
     if signal.source is signal:
         made = move(signal)
         made.deficiency = signal.deficiency
+        if signal.volatility is not None:
+            made.volatility = move(Signal(signal.shape, 0.0, signal.volatility)).K
     else:
         source = moved(signal.source, key, move)
         if signal._K is None and all(p is None for p in signal.profiles):

@@ -1,0 +1,132 @@
+"""Volatility: how local variances scatter and move together.
+
+Given everything before a contraction, its output is Gaussian with variance proportional to r = |x|^2/n at that place.
+r is not constant: it scatters by finite width, by gates, and with the sample that is being processed. A signal carries
+
+    V(S) = E[r r'] / E[r]^2 - 1
+
+for two places that differ on S (None: no scatter known). r is taken as log-normal, so its powers are closed forms:
+with E[f] ~ r^b and E[f^2] ~ r^a near the working point,
+
+    E[f f'] gains  m^2 ((1+V(0))^(b(b-1)) (1+V(S))^(b^2) - 1),      E[f^2] a factor (1+V(0))^(a(a-1)/2),
+
+and the volatility of f is (1+V)^(a^2) - 1. A contraction over a fan n averages the squares of n entries,
+
+    V'(S) = V(S, another feature) + Q(S)/n,     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature,
+
+which for a stack of fully correlated ReLU layers is the known 5/n per layer.
+"""
+
+from __future__ import annotations
+
+from math import log10
+
+import numpy as np
+
+from . import axes as K_axes
+from .expression import X, affine, apply
+from .gaussian import analyse
+from .signal import Array, Signal, settle_singletons
+
+LARGEST = 30.0
+"""V beyond this says nothing any more: the scatter is a factor of six either way."""
+
+
+def function_volatility(signal: Signal) -> Array | None:
+    """V of f(x): (1 + V)^(a^2) - 1."""
+    inner = signal.source.volatility
+    if inner is None:
+        return None
+    if affine(signal.expr) is not None:
+        return inner
+    slope = float(np.clip(_analysis(signal).slope, 0.0, 3.0))
+    return bounded((1.0 + inner) ** (slope * slope) - 1.0)
+
+
+def bounded(V: Array) -> Array:
+    return np.clip(V, -0.9, LARGEST)
+
+
+def _analysis(signal: Signal):  # type: ignore[no-untyped-def]
+    source = signal.source
+    return analyse(signal.expr, source.mean, source.variance)
+
+
+def square_covariance(x: Signal) -> Array:
+    """Q(S): relative covariance of the squares of two entries, without the volatility.
+
+    For a Gaussian with mean m and covariance c it is (4 m^2 c + 2 c^2)/K(0)^2; for a function of one it is integrated
+    at a working point rounded to two digits (it only enters a correction), so that it is nearly always remembered.
+    """
+    if x.expr is X or affine(x.expr) is not None or x.source.K.shape != x.K.shape:
+        c = x.covariance
+        return (4 * x.mean**2 * c + 2 * c * c) / max(x.second, 1e-300) ** 2
+    source = x.source
+    variance = source.variance
+    if variance <= 0:
+        return np.zeros(x.K.shape)
+    rounded = _two_digits(variance)
+    mean = _two_digits(source.mean)
+    squared = analyse(apply("square", x.expr), mean, rounded)
+    if squared.problem or squared.mean <= 0:
+        return np.zeros(x.K.shape)
+    pairs = np.asarray(squared.pair((source.covariance / variance * rounded).ravel()), float).reshape(x.K.shape)
+    Q = pairs / squared.mean**2 - 1.0
+    Q.flat[0] = squared.second / squared.mean**2 - 1.0
+    return np.clip(Q, -1.0, LARGEST)
+
+
+def _two_digits(value: float) -> float:
+    if value == 0.0:
+        return 0.0
+    return round(value, 1 - int(np.floor(log10(abs(value)))))
+
+
+def contracted(x: Signal, axis: int, fan: float) -> Array:
+    """V of a contraction of x over feature `axis`; the output feature takes the place of that axis."""
+    Q = K_axes.same(square_covariance(x), axis) / max(fan, 1.0)
+    V = x.volatility
+    if V is not None:
+        Q = K_axes.different(V, axis) * (1.0 - 1.0 / max(fan, 1.0)) + Q + K_axes.same(V, axis) / max(fan, 1.0)
+    return bounded(np.stack([Q, Q], axis=axis))
+
+
+def summed(parts: list[tuple[float, Signal]]) -> Array | None:
+    """V of a sum, by shares of the variance: branches of one network inherit the scatter of what they share."""
+    known = [(share, s.volatility) for share, s in parts if s.volatility is not None]
+    if not known:
+        return None
+    total = np.zeros(known[0][1].shape)
+    for share, V in known:
+        total = total + share * share * V
+    if len(known) == 2:
+        (a, V), (b, W) = known
+        total = total + 2 * a * b * np.maximum(np.minimum(V, W), 0.0)
+    return total
+
+
+def moments_shifted(mean: float, second: float, K: Array, V: Array, mean_power: float, slope: float) -> tuple[float, Array]:
+    """Mean and K of f(x) under volatility V (see the module's text)."""
+    b, a = float(np.clip(mean_power, -3.0, 3.0)), float(np.clip(slope, 0.0, 3.0))
+    base = 1.0 + float(V.flat[0])
+    new = mean * base ** (b * (b - 1) / 2)
+    made = K + mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
+    made.flat[0] = second
+    return new, made
+
+
+def scatter(x: Signal) -> float:
+    """Standard deviation of the log of the variance measured over the whole tensor, from draw to draw."""
+    if x.second <= 0:
+        return 0.0
+    c = x.covariance / x.second
+    total = 2 * c * c
+    if x.volatility is not None:
+        total = total + x.volatility
+    for n in reversed(x.shape):
+        total = total[..., 0] / n + total[..., 1] * (1 - 1 / n)
+    return float(np.sqrt(np.log1p(max(float(total), 0.0))))
+
+
+def settled(V: Array | None, shape: tuple[int, ...]) -> Array | None:
+    return None if V is None else settle_singletons(V, shape)
