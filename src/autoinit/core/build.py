@@ -41,6 +41,10 @@ def build_plan(
         Note("warning", name, "no values to measure (meta device): taken as 1 for a gain, 0 otherwise")
         for name in sorted(outcome.decisions.assumed)
     ]
+    notes += [
+        Note("warning", name, f"{count} of its values are NaN or infinite: counted as 0")
+        for name, count in sorted(outcome.decisions.damaged.items())
+    ]
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
     return Plan(
         model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
@@ -83,6 +87,9 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
 
 
 def _part(part: Part) -> PartPlan:
-    v = part.view
-    return PartPlan(list(v.shape), list(v.stride), v.offset, part.kind, float(part.std), list(part.rows), part.groups,
-                    part.of, part.value)  # fmt: skip
+    v, of = part.view, part.of
+    made = PartPlan(list(v.shape), list(v.stride), v.offset, part.kind, float(part.std), list(part.rows), part.groups,
+                    value=float(part.value))  # fmt: skip
+    if of is not None:
+        made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
+    return made

@@ -18,6 +18,8 @@ from .weights import Decision, Derived, Part, block, fan_of, fresh
 
 Note = Callable[[Node, str, str], None]
 
+ZERO_NOW = "zero now: a designer's decision (keep_zeros=False overrides)"
+
 
 class Decisions:
     """The growing set of decisions of one pass over the graph."""
@@ -29,6 +31,8 @@ class Decisions:
         self._kept: dict[str, str | None] = {}
         self._measured: dict[ParameterView, Signal] = {}
         self.assumed: set[str] = set()
+        self.damaged: dict[str, int] = {}
+        self._shared_noted: set[str] = set()
 
     def why_kept(self, name: str) -> str | None:
         """The reason why this parameter must stay as it is, or None if we may set it."""
@@ -36,16 +40,22 @@ class Decisions:
             self._kept[name] = self._reason_to_keep(self.graph.parameters[name])
         return self._kept[name]
 
-    def _reason_to_keep(self, parameter: Parameter) -> str | None:
+    def must_stay(self, name: str) -> str | None:
+        """Why this parameter is not ours to write, whatever its values; None if it is ours."""
+        parameter = self.graph.parameters[name]
         if self.check:
             return "checked as it is"
         if not parameter.trainable:
             return "frozen"
         if not self.options.covers(parameter.name, *parameter.aliases):
             return "skipped by name"
-        if self.options.keep_zeros and parameter.is_zero():
-            return "zero now: a designer's decision (keep_zeros=False overrides)"
         return None
+
+    def _reason_to_keep(self, parameter: Parameter) -> str | None:
+        outside = self.must_stay(parameter.name)
+        if outside is None and self.options.keep_zeros and parameter.is_zero():
+            return ZERO_NOW
+        return outside
 
     def touch(self, name: str, node: int, action: str, reason: str) -> None:
         """Record a use; the first one names the reason."""
@@ -63,7 +73,11 @@ class Decisions:
                 self.assumed.add(view.name)
                 found = constant(view.shape, 1.0 if role == "gain" else 0.0)
             else:
-                found = from_array(np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0))
+                bad = values.size - int(np.count_nonzero(np.isfinite(values)))
+                if bad:
+                    self.damaged[view.name] = max(bad, self.damaged.get(view.name, 0))
+                    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+                found = from_array(values)
             self._measured[view] = found
         return found
 
@@ -91,7 +105,8 @@ class Decisions:
         unit = weight.unit.scaled(factor)
         if not undecided:
             for view in weight.degrees:
-                self.touch(view.name, index, "shared", "scale decided at an earlier use")
+                self.touch(view.name, index, "kept", "scale decided at an earlier use")
+            self._note_shared(node, weight, second_moment(unit), target, note)
             return unit
         view, degree = max(undecided, key=lambda item: (item[0].name not in weight.gains, len(item[0].shape)))
         reached = second_moment(unit)
@@ -109,6 +124,15 @@ class Decisions:
         self._store(view, part, index, "set" if kind == "random" else "gain", "output variance")
         return unit.scaled(scale**degree)
 
+    def _note_shared(self, node: Node, weight: Derived, reached: float, target: float, note: Note) -> None:
+        """A parameter used again gets what the first use decided: say so, once for each."""
+        names = [v.name for v in weight.degrees if v.name not in self._shared_noted]
+        if not names:
+            return
+        self._shared_noted.update(names)
+        text = f"shared: the scale of {names[0]} was decided at an earlier use"
+        note(node, "info", f"{text}; the output gets E[y^2] = {reached:.3g} instead of {target:.3g}")
+
     def _store(self, view: ParameterView, part: Part, index: int, action: str, reason: str) -> None:
         decision = self.of[view.name]
         decision.parts.append((self.region(view), part))
@@ -119,6 +143,14 @@ class Decisions:
     def place(self, view: ParameterView, part: Part, index: int, action: str, reason: str) -> None:
         """Decide a region outright (biases, recurrent kernels, tied tables)."""
         self._store(view, part, index, action, reason)
+
+    def measure_centres(self) -> None:
+        """The standard deviation that centring biases get: |mu| times the root of the fan times the weight's."""
+        for decision in self.of.values():
+            for _, part in decision.parts:
+                if part.of is not None:
+                    fan = fan_of(part.of.shape, part.rows) / (part.groups if 0 not in part.rows else 1)
+                    part.std = abs(part.value) * sqrt(fan) * (self.scale(part.of) or 0.0)
 
     def plain(self, view: ParameterView) -> Derived | None:
         """A view of a parameter as a weight that may be set; None if it has to stay as it is."""

@@ -214,6 +214,7 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             )
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
+            made.parts = signal.parts
             made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
         signal.memo[key] = made
     return signal.memo[key]

@@ -26,12 +26,17 @@ class PartPlan:
     rows: list[int] = field(default_factory=lambda: [0])
     groups: int = 1
     of: str = ""
+    """For a centring bias: the weight whose row sums it takes, and which part of it (shape, stride, offset)."""
+    of_shape: list[int] = field(default_factory=list)
+    of_stride: list[int] = field(default_factory=list)
+    of_offset: int = 0
     value: float = 0.0
+    """For a centring bias: the incoming mean that it cancels."""
 
 
 @dataclass(slots=True)
 class ParameterPlan:
-    """What happens to one parameter: action is set, gain, zero, kept, shared or unreached."""
+    """What happens to one parameter: action is set, gain, zero, centre, kept or unreached."""
 
     name: str
     shape: list[int]
@@ -164,7 +169,7 @@ class Plan:
     def summary(self) -> str:
         """One line."""
         layers = self.weight_layers
-        done = sum(p.action in ("set", "gain", "zero") for p in self.parameters)
+        done = sum(p.action in ("set", "gain", "zero", "centre") for p in self.parameters)
         words = [f"{len(layers)} weight layers", f"{done} of {len(self.parameters)} parameters set"]
         for kind, label in (("warning", "warnings"), ("simulated", "ops simulated"), ("passed", "ops passed through")):
             count = sum(n.kind == kind for n in self.notes)

@@ -14,7 +14,8 @@ from .decide import Decisions
 from .lineage import aligned
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
-from .roles import bias_slot, gain_slots, recurrent_parts, weight_rows, weight_slots
+from .roles import bias_slot, gain_slots, recurrent_parts, weight_rows, weight_slots, why_left
+from .positive import shifted
 from .signal import Signal, constant, from_array, independent
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
@@ -22,6 +23,8 @@ from .weights import Derived, Part, combined_degrees, gain
 DEAD = -1e4
 MOST_PASSES = 8
 HUGE = 1e60
+ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
+"""Ops that keep a chain of functions whole and need no moments themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class Outcome:
 
 def propagate(graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False) -> Outcome:
     """Carry signals through the graph. Tables that are tied to a later projection need a few passes."""
-    tied = set() if check else _tied_tables(graph)
+    tied = set() if check else tied_tables(graph)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
     for _ in range(MOST_PASSES):
         run = Propagation(graph, inputs, options, rules, check, provisional)
@@ -59,10 +62,16 @@ def propagate(graph: Graph, inputs: dict[int, Signal], options: Options, rules: 
             provisional[name] = std
         if not changed:
             break
+    for name in tied:
+        decision = outcome.decisions.of[name]
+        if decision.action == "set":
+            decision.reason = "output variance of the projection that the embedding table is tied to"
+    run.review()
     return outcome
 
 
-def _tied_tables(graph: Graph) -> set[str]:
+def tied_tables(graph: Graph) -> set[str]:
+    """Embedding tables that are also an output projection: the projection decides their scale."""
     tables, contracted = set(), set()
     for node in graph.nodes:
         for slot in weight_slots(node):
@@ -88,7 +97,6 @@ class Propagation:
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self._constants: dict[int, Signal] = {}
-        self._current: list[Signal | None] = []
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -103,11 +111,11 @@ class Propagation:
             return
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
-        self._current = signals
+        if node.op not in ELEMENTWISE:  # whatever asks for moments gets finite ones
+            signals = [None if s is None else _capped(s) or s for s in signals]
         outputs = self.evaluate(node, signals)
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
-            signal = self.finite(node, signal)
             if signal.shape != value.shape:
                 raise RuleError("the rule returned a signal of the wrong shape", where=node.place,
                                 received=f"{signal.shape}, expected {value.shape}", fix="return node.outputs[i].shape")
@@ -134,17 +142,20 @@ class Propagation:
         self.note(node, "passed", f"no rule for {node.label or node.op} and it cannot be run: mean and variance passed on")
         return passed_through(node, filled)
 
-    def finite(self, node: Node, signal: Signal) -> Signal:
-        """Overflow must not spread: a signal out of range is capped, and the plan says so."""
-        if signal._K is None:
-            return signal
-        K = signal.K
-        largest = float(np.max(np.abs(K))) if K.size else 0.0
-        if largest < HUGE and np.isfinite(signal.mean):
-            return signal
-        self.note(node, "warning", "the signal overflows here (its second moment is beyond 1e60): capped")
-        level = HUGE
-        return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, level, 0.0).reshape(K.shape))
+    def review(self) -> None:
+        """Ask every signal, once, whether something went wrong on the way to it."""
+        self.decisions.measure_centres()
+        for self.index, node in enumerate(self.graph.nodes):
+            for value in node.outputs:
+                signal = self.signals.get(value.id)
+                if signal is None:
+                    continue
+                capped = _capped(signal)
+                if capped is not None:
+                    self.note(node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): capped")
+                    self.signals[value.id] = capped
+                if signal.problem:
+                    self.note(node, "warning", signal.problem)
 
     # --- operands -------------------------------------------------------------------------------------------------
 
@@ -175,33 +186,55 @@ class Propagation:
     def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
         decisions = self.decisions
         why = decisions.why_kept(view.name)
-        if slot == bias_slot(node) and why is None and self._weight_is_set(node):
+        if slot == bias_slot(node) and decisions.must_stay(view.name) is None and self._weight_is_set(node):
             return self.bias(node, view)
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind == "random":
-            decisions.touch(view.name, self.index, "shared", "")
             return Derived(decisions.plain(view).unit, {}, lambda: None).unit.scaled(part.std)  # type: ignore
         if part is not None and part.kind == "constant":
             return constant(view.shape, part.std)
         role = "gain" if slot in gain_slots(node) else "data"
-        decisions.touch(view.name, self.index, "kept", why or _left(role))
+        reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
+        decisions.touch(view.name, self.index, "kept", reason)
         return decisions.measured(view, role)
 
     def bias(self, node: Node, view: ParameterView) -> Signal:
         known = self.decisions.of[view.name].covering(self.decisions.region(view))
         if known is None:
-            if self.options.center == "bias":
-                reason = "cancels the incoming mean (center='bias')"
-            else:
-                reason = "biases start at zero"
-            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", reason)
+            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", "biases start at zero")
         return constant(view.shape, 0.0)
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias.
+
+        b = -mu * (sum of W over its fan) makes W x + b = W (x - mu). Layers whose bias is not ours, or cannot do it
+        (none there; a computed weight; a strided transposed convolution, whose outputs see different taps) stay as
+        they are.
+        """
+        slot = bias_slot(node)
+        bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
+        weight = node.inputs[weight_slots(node)[0]]
+        if self.options.center != "bias" or not isinstance(bias, ParameterView) or not isinstance(weight, ParameterView):
+            return x
+        strided = node.attrs.get("transposed") and any(s > 1 for s in node.attrs["stride"])
+        if self.decisions.must_stay(bias.name) is not None or not self._weight_is_set(node) or strided:
+            return x
+        region = self.decisions.region(bias)
+        part = self.decisions.of[bias.name].covering(region)
+        if part is None or x.mean == 0.0:
+            return x
+        if part.kind == "constant":
+            rows, groups = weight_rows(node, weight_slots(node)[0])
+            part.kind, part.of, part.value, part.rows, part.groups = "centre", weight, x.mean, rows, groups
+            decision = self.decisions.of[bias.name]
+            decision.action, decision.reason = "centre", "cancels the incoming mean (center='bias')"
+        return shifted(x, -part.value) if part.of == weight else x
 
     def _weight_is_set(self, node: Node) -> bool:
         """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
         for slot in weight_slots(node):
             part = self.part(node.inputs[slot])
-            if part is not None and part.degrees:
+            if part is not None:
                 return True
         return False
 
@@ -261,7 +294,7 @@ class Propagation:
             self.derived[value.id] = Derived(unit, degrees, lambda k=k: lazy(k), gains)  # type: ignore[misc]
         for p in parts:
             for view in () if p is None else p.degrees:
-                if view not in degrees and node.op in ("normalize", "weight_norm", "elementwise"):
+                if view not in degrees and node.op in ("normalize", "weight_norm", "elementwise", "custom"):
                     self.decisions.touch(view.name, self.index, "kept", "normalised inside forward: its scale has no effect")
         return True
 
@@ -337,6 +370,15 @@ class Propagation:
         self.outcome.notes.append((self.index, kind, message))
 
 
+def _capped(signal: Signal) -> Signal | None:
+    """Overflow must not spread: a finite signal in place of one that is out of range; None if it is in range."""
+    K = signal.K
+    largest = float(np.max(np.abs(K))) if K.size else 0.0
+    if largest <= HUGE and np.isfinite(signal.mean):
+        return None
+    return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))
+
+
 class _Lazy:
     """The present moments of a parameter-only node, worked out when somebody asks."""
 
@@ -350,10 +392,6 @@ class _Lazy:
             made = self.run.evaluate(self.node, signals)
             self.done = made
         return self.done[k]
-
-
-def _left(role: str) -> str:
-    return "norm scale or gain: left as it is" if role == "gain" else "used as data: accounted as it is"
 
 
 def project_independent() -> Callable[[Signal], Signal]:

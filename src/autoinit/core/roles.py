@@ -28,6 +28,17 @@ def gain_slots(node: Node) -> tuple[int, ...]:
     return _GAINS.get(node.op, ())
 
 
+def why_left(node: Node, slot: int) -> str | None:
+    """Why a parameter in this place is left as it is by policy; None if its place says nothing."""
+    if node.op == "normalize":
+        return "norm scale: left as it is" if slot == 1 else "norm shift: left as it is" if slot == 2 else None
+    if slot in gain_slots(node):
+        return "gain (layer scale, gate, temperature): left as it is"
+    if slot == bias_slot(node):
+        return "bias of a weight that stays as it is"
+    return None
+
+
 def weight_rows(node: Node, slot: int) -> tuple[tuple[int, ...], int]:
     """(axes of the weight that run over outputs, groups): the rest is the fan."""
     shape = node.inputs[slot].shape  # type: ignore[union-attr]

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from .expression import X, Expr, affine
 from .gaussian import analyse
+from .marginal import ShapedAnalysis, Sum
 
 if TYPE_CHECKING:
     from .lineage import Term
@@ -49,7 +50,7 @@ class Signal:
     """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
 
     __slots__ = (
-        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "expr", "live", "memo", "profiles", "shape", "source", "terms",
+        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "expr", "live", "memo", "parts", "profiles", "shape", "source", "terms",
         "_volatility",
     )  # fmt: skip
 
@@ -77,6 +78,7 @@ class Signal:
         self._volatility: Array | None = volatility
         self._lazy_volatility = False
         self.memo: dict[Any, Signal] = {}
+        self.parts: Sum | None = None
         self._problem: str | None = None
 
     @classmethod
@@ -96,31 +98,43 @@ class Signal:
         made._deficiency = None
         made._volatility, made._lazy_volatility = None, True
         made.memo = {}
+        made.parts = None
         made._problem = None
         if expr.depth > LONGEST_CHAIN:
             return Signal(made.shape, made.mean, made.K, profiles=made.profiles)
         return made
 
     def _integrate(self) -> None:
+        """Moments of expr(source): Gaussian integrals, or those of a shaped law (`core.marginal`)."""
         source = self.source
         K = source.K
         mean, second = source.mean, float(K.flat[0])
-        analysis = analyse(self.expr, mean, max(second - mean * mean, 0.0))
+        analysis = self.analysis()
         self._problem = analysis.problem
-        flat = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
-        flat = np.clip(flat, -analysis.second, analysis.second)
-        flat.flat[0] = analysis.second
+        made = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
+        made = np.clip(made, -analysis.second, analysis.second)
         self._mean = float(analysis.mean)
-        if source.volatility is not None and affine(self.expr) is None:
+        own = float(analysis.second)
+        if isinstance(analysis, ShapedAnalysis):
+            shaken = analysis.shaken()
+            if shaken is not None:
+                self._mean, own, made = shaken[0], shaken[1], made + shaken[2]
+        elif source.volatility is not None and affine(self.expr) is None:
             from .volatility import moments_shifted
 
             power = _mean_power(self.expr, mean, second - mean * mean, self._mean)
-            self._mean, flat = moments_shifted(
-                self._mean, float(analysis.second), flat, source.volatility, power, float(analysis.slope)
-            )
+            self._mean, made = moments_shifted(self._mean, made, source.volatility, power)
+        made.flat[0] = own
         if any(p is not None for p in self.profiles):
-            flat, self.profiles = _profile_through(flat, self.profiles, float(analysis.slope))
-        self._K = flat
+            made, self.profiles = _profile_through(made, self.profiles, float(analysis.slope))
+        self._K = made
+
+    def analysis(self) -> Any:
+        """The integrals of expr over the law of the source."""
+        source = self.source
+        if source.parts is not None and affine(self.expr) is None:
+            return ShapedAnalysis(self.expr, source)
+        return analyse(self.expr, source.mean, source.variance)
 
     @property
     def mean(self) -> float:

@@ -8,9 +8,10 @@ r is not constant: it scatters by finite width, by gates, and with the sample th
 for two places that differ on S (None: no scatter known). r is taken as log-normal, so its powers are closed forms:
 with E[f] ~ r^b and E[f^2] ~ r^a near the working point,
 
-    E[f f'] gains  m^2 ((1+V(0))^(b(b-1)) (1+V(S))^(b^2) - 1),      E[f^2] a factor (1+V(0))^(a(a-1)/2),
+    E[f f'] gains  m^2 ((1+V(0))^(b(b-1)) (1+V(S))^(b^2) - 1),
 
-and the volatility of f is (1+V)^(a^2) - 1. A contraction over a fan n averages the squares of n entries,
+and the volatility of f is (1+V)^(a^2) - 1. (E[f^2] would gain a factor (1+V(0))^(a(a-1)/2). It is left out on purpose:
+where a > 1 that mean is made by rare draws, and weights solved for it would let the typical draw vanish.) A contraction over a fan n averages the squares of n entries,
 
     V'(S) = V(S, another feature) + Q(S)/n,     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature,
 
@@ -39,17 +40,12 @@ def function_volatility(signal: Signal) -> Array | None:
         return None
     if affine(signal.expr) is not None:
         return inner
-    slope = float(np.clip(_analysis(signal).slope, 0.0, 3.0))
+    slope = float(np.clip(signal.analysis().slope, 0.0, 3.0))
     return bounded((1.0 + inner) ** (slope * slope) - 1.0)
 
 
 def bounded(V: Array) -> Array:
     return np.clip(V, -0.9, LARGEST)
-
-
-def _analysis(signal: Signal):  # type: ignore[no-untyped-def]
-    source = signal.source
-    return analyse(signal.expr, source.mean, source.variance)
 
 
 def square_covariance(x: Signal) -> Array:
@@ -105,14 +101,12 @@ def summed(parts: list[tuple[float, Signal]]) -> Array | None:
     return total
 
 
-def moments_shifted(mean: float, second: float, K: Array, V: Array, mean_power: float, slope: float) -> tuple[float, Array]:
+def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
     """Mean and K of f(x) under volatility V (see the module's text)."""
-    b, a = float(np.clip(mean_power, -3.0, 3.0)), float(np.clip(slope, 0.0, 3.0))
+    b = float(np.clip(mean_power, -3.0, 3.0))
     base = 1.0 + float(V.flat[0])
-    new = mean * base ** (b * (b - 1) / 2)
-    made = K + mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
-    made.flat[0] = second
-    return new, made
+    shift = mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
+    return mean * base ** (b * (b - 1) / 2), K + shift
 
 
 def scatter(x: Signal) -> float:

@@ -72,8 +72,10 @@ class Part:
     centre: minus the incoming mean times the row sums of the weight named in `of`."""
     rows: tuple[int, ...] = (0,)
     groups: int = 1
-    of: str = ""
+    of: ParameterView | None = None
+    """For a centring bias: the weight whose row sums it takes; `rows` and `groups` are that weight's."""
     value: float = 0.0
+    """For a centring bias: the incoming mean that it cancels."""
 
 
 @dataclass(slots=True)
@@ -118,6 +120,8 @@ def combined_degrees(node: Node, parts: list[Derived | None]) -> dict[ParameterV
     """Degrees of a node's output in the parameters of its inputs; None where the dependence is no power law."""
     op = node.op
     known = [p for p in parts if p is not None]
+    if node.attrs.get("scale_free"):
+        return {}
     if op in LINEAR:
         return dict(known[0].degrees)
     if op == "reduce":

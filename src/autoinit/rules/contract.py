@@ -19,21 +19,44 @@ from ..core.contraction import einsum_moments
 from ..core.graph import Node
 from ..core.lineage import aligned
 from ..core.signal import Array, Signal, iid, settle_singletons
-from ..core.taps import Border, Taps, border
+from ..core.taps import Border, Taps, border, flat_border
 from ..core.volatility import contracted
 from .registry import Context, rule
 from .shape import reshaped
 
 
-def with_bias(y: Signal, bias: Signal | None, axis: int) -> Signal:
-    """y + bias, the bias running along `axis`."""
+def with_bias(y: Signal, bias: Signal | None, axis: int, cross: tuple[float, float] | None = None) -> Signal:
+    """y + bias, the bias running along `axis`. `cross`: E[y b] for the same and for different outputs, if known."""
     if bias is None or (bias.is_constant and bias.mean == 0.0):
         return y
     shape = [1] * y.ndim
     shape[axis] = bias.shape[-1] if bias.ndim else 1
     b = aligned(reshaped(bias, shape), y.shape)
-    K = y.K + b.K + 2 * y.mean * b.mean
+    table = np.full(y.K.shape, y.mean * b.mean)
+    if cross is not None:
+        table = np.stack([np.full(y.K.shape[1:], c) for c in cross], axis=axis)
+    K = y.K + b.K + 2 * table
+    K.flat[0] = max(K.flat[0], 0.0)
     return Signal(y.shape, y.mean + b.mean, K, profiles=y.profiles, deficiency=y.deficiency, volatility=y.volatility)
+
+
+def kept_cross(node: Node, ctx: Context, x: Signal, taps: float = 1.0) -> tuple[float, float] | None:
+    """E[y b] of a weight and bias that both stay as they are: the mean of y_o is mu times the row sum of W.
+
+    In trained networks, and with centring biases, the two are far from independent. `taps` is the live share of taps.
+    """
+    if x.mean == 0.0 or node.inputs[2] is None or not (ctx.kept(node, 1) and ctx.kept(node, 2)):
+        return None
+    w, b = ctx.array(node, 1), ctx.array(node, 2)
+    if w is None or b is None or not (np.isfinite(w).all() and np.isfinite(b).all()):
+        return None
+    rows, groups = node.attrs.get("w_axes", (0,))[0], int(node.attrs.get("groups", 1))
+    if rows != 0:  # transposed: inputs (by group), outputs per group, taps
+        w = np.moveaxis(w.reshape(groups, w.shape[0] // groups, *w.shape[1:]), 2, 1)
+    sums = np.asarray(w, float).reshape(b.size, -1).sum(axis=1) * (x.mean * taps)
+    same = float(np.mean(sums * b))
+    n = b.size
+    return same, (float(sums.mean() * b.mean()) - same / n) * n / (n - 1) if n > 1 else same
 
 
 def _is_fresh(w: Signal) -> bool:
@@ -70,8 +93,9 @@ def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal |
     shape = node.outputs[0].shape
     if len(node.inputs[1].shape) == 1:  # type: ignore[union-attr]
         return matmul(node, ctx, x, w)
+    x = ctx.centred(node, x)
     weight = ctx.weight(node, 1, lambda w: linear_map(x, w, shape).second)
-    return with_bias(linear_map(x, weight, shape), bias, len(shape) - 1)
+    return with_bias(linear_map(x, weight, shape), bias, len(shape) - 1, kept_cross(node, ctx, x))
 
 
 def _letters(n: int, start: int = 0) -> str:
@@ -195,8 +219,15 @@ def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | N
     and for the stride of a transposed convolution.
     """
     plan = ConvShape(node, x)
-    weight = ctx.weight(node, 1, lambda w: plan.through(x, w).second)
-    return with_bias(plan.through(x, weight), bias, plan.channel)
+    centred = ctx.centred(node, x)
+    offset = centred.mean - x.mean
+
+    def through(w: Signal) -> Signal:
+        return plan.dead_taps(plan.through(centred, w), w, offset) if offset else plan.through(x, w)
+
+    weight = ctx.weight(node, 1, lambda w: through(w).second)
+    live = prod(b.same for b in plan.flat) / plan.taps
+    return with_bias(through(weight), bias, plan.channel, kept_cross(node, ctx, x, live))
 
 
 class ConvShape:
@@ -211,6 +242,8 @@ class ConvShape:
         w_shape = node.inputs[1].shape  # type: ignore[union-attr]
         self.channels = x.shape[self.channel] // self.groups
         self.borders: list[Border] = []
+        self.flat: list[Border] = []
+        self.taps = 1
         for k, axis in enumerate(self.spatial):
             low = a["padding"][k][0]
             taps = Taps(
@@ -218,6 +251,22 @@ class ConvShape:
                 low, bool(a.get("transposed", False)),
             )  # fmt: skip
             self.borders.append(border(taps, x.profiles[axis]))
+            self.flat.append(flat_border(taps))
+            self.taps *= taps.kernel
+
+    def dead_taps(self, y: Signal, w: Signal, offset: float) -> Signal:
+        """y plus what a bias -mu sum(W) does where the padding is: there the taps read -mu instead of 0.
+
+        Taps that are dead at both of two places: all - 2 live + live at both.
+        """
+        live = prod(b.same for b in self.flat)
+        extra = np.zeros(y.K.shape)
+        for S in product((0, 1), repeat=y.ndim):
+            if not S[self.channel]:
+                both = prod(b.pair if S[axis] else b.same for b, axis in zip(self.flat, self.spatial, strict=True))
+                extra[S] = max(self.taps - 2 * live + both, 0.0)
+        K = y.K + self.channels * w.second * offset**2 * extra
+        return Signal(y.shape, y.mean, K, profiles=y.profiles, deficiency=y.deficiency)
 
     def through(self, x: Signal, w: Signal) -> Signal:
         K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))

@@ -7,8 +7,9 @@ import numpy as np
 from ..core.expression import Expr, apply, evaluate
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment, joined
+from ..core.marginal import Sum, matters
 from ..core.signal import Array, Signal, constant
-from ..core.volatility import square_covariance, summed
+from ..core.volatility import bounded, square_covariance, summed
 from .merge import blended_profiles, where
 from .registry import Context, rule
 
@@ -84,14 +85,18 @@ def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -
         assert isinstance(signal, Signal) and not isinstance(other, Signal)
         raise AssertionError("a scalar is part of the expression")
     a, b = signs
-    K = a * a * u.K + b * b * v.K + 2 * a * b * cross_moment(u, v)
+    cross = cross_moment(u, v)
+    K = a * a * u.K + b * b * v.K + 2 * a * b * cross
     K = np.array(K)
     K.flat[0] = max(K.flat[0], 0.0)
     profiles = blended_profiles([(u.second, u), (v.second, v)])
     shares = [s.variance / max(u.variance + v.variance, 1e-300) for s in (u, v)]
     deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
-    return Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
+    made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
                   deficiency=deficiency, volatility=summed([(shares[0], u), (shares[1], v)]))  # fmt: skip
+    if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
+        made.parts = Sum(a, u, b, v)
+    return made
 
 
 def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
@@ -119,9 +124,16 @@ def _shaken(u: Signal, v: Signal) -> Array | None:
         if own.volatility is not None:
             total = total * (1 + own.volatility)
         if _is_shared_where(own, other) and own.second > 0:
-            total = total * (1 + np.maximum(square_covariance(own), 0.0))
+            total = total * (1 + np.maximum(_gate_volatility(own), 0.0))
     total = total - 1
     return total if float(np.max(np.abs(total))) > 1e-9 else None
+
+
+def _gate_volatility(g: Signal) -> Array:
+    """Volatility of g^2 for a gate: a log-normal with the gate's own E[g] and E[g g'] has 1 + V = (K/m^2)^4."""
+    if g.mean**2 > 0.3 * g.second:
+        return bounded(np.maximum(g.K / g.mean**2, 1.0) ** 4 - 1.0)
+    return square_covariance(g)
 
 
 def _is_shared_where(g: Signal, x: Signal) -> bool:

@@ -97,7 +97,9 @@ def _steadied(x: Signal, axes: tuple[int, ...], groups: int) -> Array | None:
     if V is None:
         return None
     over = (1, *axes) if groups else axes
-    return np.asarray(V - averaged_over(V, over, x.shape))
+    steady = np.array(V - averaged_over(V, over, x.shape))
+    steady.flat[0] = max(float(np.max(steady.ravel()[1:], initial=0.0)), 0.0)  # each feature has one scale now
+    return steady
 
 
 def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:

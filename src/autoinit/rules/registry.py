@@ -33,6 +33,9 @@ class Context(Protocol):
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
         """The weight in input `slot`, scaled so that ``second_moment(weight)`` equals the target variance."""
 
+    def centred(self, node: Node, x: Signal) -> Signal:
+        """The signal that the layer really contracts: without its mean if the layer's bias cancels it."""
+
     def array(self, node: Node, slot: int) -> NDArray[Any] | None:
         """The values of a constant input, or of a parameter that is kept; None if they are not known."""
 

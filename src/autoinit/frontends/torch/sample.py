@@ -17,9 +17,9 @@ def filled(parameter: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int)
     dtype = torch.float32 if parameter.dtype in LOW_PRECISION else parameter.dtype
     single = len(plan.parts) == 1 and prod(plan.parts[0].shape) == parameter.numel()
     if single:
-        out = torch.empty(parameter.shape, dtype=dtype, device=parameter.device)
+        out = torch.empty_strided(parameter.shape, parameter.stride(), dtype=dtype, device=parameter.device)
     else:
-        out = parameter.detach().to(dtype).clone(memory_format=torch.contiguous_format)
+        out = parameter.detach().to(dtype, copy=True, memory_format=torch.preserve_format)
     for k, part in enumerate(plan.parts):
         generator = torch.Generator(device=parameter.device).manual_seed(name_seed(seed, plan.name, k))
         if single and tuple(part.shape) == tuple(parameter.shape):
@@ -31,9 +31,16 @@ def filled(parameter: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int)
 
 
 def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generator) -> None:
-    """Fill `view` in place."""
+    """Fill `view` in place. The values do not depend on its memory format."""
+    if not view.is_contiguous() and kind in ("normal", "uniform", "truncated_normal"):
+        dense = torch.empty(view.shape, dtype=view.dtype, device=view.device)
+        draw(dense, part, kind, generator)
+        view.copy_(dense)
+        return
     if kind == "constant":
         view.fill_(part.std)
+    elif kind == "centre":  # written when the weight that it belongs to is drawn
+        view.zero_()
     elif kind == "normal":
         view.normal_(0.0, part.std, generator=generator)
     elif kind == "uniform":
@@ -53,17 +60,14 @@ def truncated_normal(view: torch.Tensor, std: float, generator: torch.Generator)
     Entries outside are drawn again (4.6 % in each round), which is faster than inverting the distribution function.
     """
     parent = std / TRUNCATED_STD
-    flat = view if view.is_contiguous() else torch.empty(view.shape, dtype=view.dtype, device=view.device)
-    flat.normal_(0.0, parent, generator=generator)
-    entries = flat.view(-1)
+    view.normal_(0.0, parent, generator=generator)
+    entries = view.view(-1)
     bad = torch.nonzero(entries.abs() > CUT * parent).view(-1)
     while bad.numel():
         fresh = torch.empty(bad.numel(), dtype=view.dtype, device=view.device)
         fresh.normal_(0.0, parent, generator=generator)
         entries[bad] = fresh
         bad = bad[fresh.abs() > CUT * parent]
-    if flat is not view:
-        view.copy_(flat)
 
 
 def orthogonal(view: torch.Tensor, part: PartPlan, generator: torch.Generator) -> None:

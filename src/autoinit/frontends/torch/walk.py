@@ -16,6 +16,7 @@ from ...errors import TraceError
 from .custom import CustomRules, patched_functions
 from .inputs import device_of, dtype_of, signal_of
 from .lowering import has_lowering, lower
+from .normalised import SCALE_FREE, ScaleFree, hidden_hooks
 from .state import named_modules_on, untouched
 from .tracer import Tracer, below_autograd
 
@@ -43,6 +44,7 @@ def walk(
 def _walk(
     model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, below: bool
 ) -> tuple[Graph, dict[int, Signal]]:
+    custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
     parameters = parameters_of(model)
     tracer = Tracer(parameters, lower, has_lowering)
     signals: dict[int, Signal] = {}
@@ -78,15 +80,21 @@ def _walk(
             tracer.suppressed += 1
 
     def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
-        if custom.for_module(module) is not None:
+        rule = custom.for_module(module)
+        if rule is not None:
             tracer.suppressed -= 1
+            if isinstance(rule, ScaleFree):
+                rule = rule.of(inputs[0])
             if not tracer.suppressed:
-                _own_node(tracer, custom.for_module(module), module, inputs, output, type(module).__name__)
+                _own_node(tracer, rule, module, inputs, output, type(module).__name__)
         tracer.module = stack.pop() if stack else ""
         return None
 
     try:
-        with untouched(model, training), named_modules_on(model, enter, leave), patched_functions(custom, tracer, _own_node):
+        with (
+            untouched(model, training), named_modules_on(model, enter, leave),
+            patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node),
+        ):  # fmt: skip
             with torch.compiler.set_stance("force_eager"), torch.enable_grad():
                 if below:
                     with below_autograd(), tracer:
@@ -117,8 +125,9 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
     references = tuple(tracer.reference(tracer.incoming(t)) for t in tensors)
     values = tuple(tracer.value(t.shape) for t in outputs)
     tracer.counts[tracer.module, label] += 1
-    node = Node("custom", references, values, {"rule": rule, "owner": owner, "users_own": True}, tracer.module, label,
-                tracer.counts[tracer.module, label])  # fmt: skip
+    ours = isinstance(rule, ScaleFree)
+    attrs = {"rule": rule, "owner": owner, "users_own": not ours, "scale_free": ours}
+    node = Node("custom", references, values, attrs, tracer.module, label, tracer.counts[tracer.module, label])
     tracer.add(node)
     for t, value in zip(outputs, values, strict=True):
         tracer.set(t, value)
