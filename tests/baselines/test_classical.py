@@ -14,7 +14,8 @@ from autoinit.errors import ModelError, OptionError  # noqa: E402
 
 def net() -> nn.Sequential:
     torch.manual_seed(3)
-    return nn.Sequential(nn.Conv2d(16, 64, 3), nn.BatchNorm2d(64), nn.ReLU(), nn.Flatten(), nn.Linear(2304, 100))
+    layers = nn.Conv2d(16, 64, 3), nn.BatchNorm2d(64), nn.ReLU(), nn.Flatten(), nn.Linear(64 * 36, 100)
+    return nn.Sequential(*layers)
 
 
 @pytest.mark.parametrize(

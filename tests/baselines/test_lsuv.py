@@ -156,5 +156,5 @@ def test_bad_options(bad: dict) -> None:
 
 def test_importing_the_baselines_imports_no_framework() -> None:
     code = "import sys, autoinit, autoinit.baselines; sys.exit('torch' in sys.modules)"
-    path = {"PYTHONPATH": str(Path(autoinit.__file__).parents[1])}
-    assert subprocess.run([sys.executable, "-c", code], env={**os.environ, **path}, check=False).returncode == 0
+    env = {**os.environ, "PYTHONPATH": str(Path(autoinit.__file__).parents[1])}
+    assert subprocess.run([sys.executable, "-c", code], env=env, check=False).returncode == 0

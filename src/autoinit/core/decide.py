@@ -30,6 +30,7 @@ class Decisions:
         self.of: dict[str, Decision] = {name: Decision(p) for name, p in graph.parameters.items()}
         self._kept: dict[str, str | None] = {}
         self._measured: dict[ParameterView, Signal] = {}
+        self._plain: dict[ParameterView, Derived] = {}
         self.assumed: set[str] = set()
         self.damaged: dict[str, int] = {}
         self._shared_noted: set[str] = set()
@@ -156,4 +157,6 @@ class Decisions:
         """A view of a parameter as a weight that may be set; None if it has to stay as it is."""
         if self.why_kept(view.name) is not None:
             return None
-        return Derived(fresh(view), {view: 1.0}, lambda: self.measured(view, "weight"))
+        if view not in self._plain:  # one signal per view, so that w - mean(w) knows its own
+            self._plain[view] = Derived(fresh(view), {view: 1.0}, lambda: self.measured(view, "weight"))
+        return self._plain[view]

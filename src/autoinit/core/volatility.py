@@ -78,13 +78,19 @@ def _two_digits(value: float) -> float:
     return round(value, 1 - int(np.floor(log10(abs(value)))))
 
 
-def contracted(x: Signal, axis: int, fan: float) -> Array:
-    """V of a contraction of x over feature `axis`; the output feature takes the place of that axis."""
-    Q = K_axes.same(square_covariance(x), axis) / max(fan, 1.0)
+def contracted(x: Signal, axis: int, fan: float, shared: float = 1.0) -> Array:
+    """V of a contraction of x over feature `axis`; the output feature takes the place of that axis.
+
+    `shared` is the chance that two different output features read the same inputs (1/groups).
+    """
+    fan = max(fan, 1.0)
+    own = K_axes.same(square_covariance(x), axis) / fan
+    common = np.zeros_like(own)
     V = x.volatility
     if V is not None:
-        Q = K_axes.different(V, axis) * (1.0 - 1.0 / max(fan, 1.0)) + Q + K_axes.same(V, axis) / max(fan, 1.0)
-    return bounded(np.stack([Q, Q], axis=axis))
+        common = K_axes.different(V, axis) * (1.0 - 1.0 / fan)
+        own = own + K_axes.same(V, axis) / fan
+    return bounded(np.stack([common + own, common + own * shared], axis=axis))
 
 
 def summed(parts: list[tuple[float, Signal]]) -> Array | None:
