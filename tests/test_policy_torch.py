@@ -359,7 +359,8 @@ def test_scale_of_a_normalised_weight_is_set_by_its_gain(name: str) -> None:
     assert plan[f"1.{gain}"].std == pytest.approx(unit / sqrt(power), rel=0.01)
     direction = next(p for p in plan.parameters if p.shape == [64, 32, 3, 3])
     assert direction.action == "kept" and "normalised inside forward" in direction.reason
-    assert_second_moment(drawn, 1.0)
+    # Rows are normalised by their own statistics, which the moments account for to a few percent.
+    assert_second_moment(drawn, 1.0, model_error=0.03)
 
 
 SCALE_FREE = {

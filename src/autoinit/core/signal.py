@@ -318,6 +318,8 @@ def from_array(array: NDArray[Any]) -> Signal:
     """
     x = np.asarray(array, dtype=np.float64)
     d = x.ndim
+    if x.size and x.ndim <= 1:
+        return _from_vector(x)
     K = np.empty((2,) * d)
     partial: dict[tuple[int, ...], Array] = {(): x}
     for subset in np.ndindex(*(2,) * d):
@@ -332,3 +334,12 @@ def from_array(array: NDArray[Any]) -> Signal:
             K = np.stack([same, (both - same / n) / (1 - 1 / n)], axis=a)
     mean = float(x.mean()) if x.size else 0.0
     return Signal(x.shape, mean, K)
+
+
+def _from_vector(x: Array) -> Signal:
+    """`from_array` for one axis: E[x x'] over different places is ((sum x)^2 - sum x^2)/(n (n - 1))."""
+    if x.ndim == 0:
+        return Signal((), float(x), np.square(x))
+    n, total, squares = x.size, float(x.sum()), float(x @ x)
+    other = (total * total - squares) / (n * (n - 1)) if n > 1 else squares
+    return Signal(x.shape, total / n, np.array([squares / n, other]))

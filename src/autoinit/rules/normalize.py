@@ -36,6 +36,9 @@ from ..core.signal import Array, Profiles, Signal, constant
 from ..core.sliding import averaged_over, placed, transform
 from .registry import Context, rule
 
+_MANY = 1000.0
+"""A statistic over this many independent entries is taken as certain (its scatter is below sqrt(2/1000))."""
+
 _NOTHING = 1e-13
 """A statistic below this share of E[x^2] is rounding error: the signal does not vary over the axes."""
 
@@ -147,6 +150,9 @@ def _normalised(
     nu = _degrees(K, mean, shape, axes)
     over = tuple(shape[i] for i in axes)
     unit = 1.0 if not l2 else V / max(n * V, eps * eps)
+    if nu > _MANY:
+        gain = unit / V if l2 else 1.0 / (V + eps)
+        return mean * float(np.sqrt(gain)), K * gain, float(np.sqrt(gain))
     gains, mean_out = gains_of_statistic(_only(K - mean * mean, axes), mean, over, 0.0 if l2 else eps)
     gains, mean_out = gains * unit, mean_out * float(np.sqrt(unit))
     table = _back(_eigen(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import erf, prod, sqrt
 
 import torch
 
@@ -57,17 +57,10 @@ def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generat
 def truncated_normal(view: torch.Tensor, std: float, generator: torch.Generator) -> None:
     """A normal cut at two of its own standard deviations, widened so that the result has standard deviation `std`.
 
-    Entries outside are drawn again (4.6 % in each round), which is faster than inverting the distribution function.
+    By inversion: sqrt(2) erfinv(u) with u uniform between the distribution function's values at the cuts.
     """
-    parent = std / TRUNCATED_STD
-    view.normal_(0.0, parent, generator=generator)
-    entries = view.view(-1)
-    bad = torch.nonzero(entries.abs() > CUT * parent).view(-1)
-    while bad.numel():
-        fresh = torch.empty(bad.numel(), dtype=view.dtype, device=view.device)
-        fresh.normal_(0.0, parent, generator=generator)
-        entries[bad] = fresh
-        bad = bad[fresh.abs() > CUT * parent]
+    edge = erf(CUT / sqrt(2.0))
+    view.uniform_(-edge, edge, generator=generator).erfinv_().mul_(sqrt(2.0) * std / TRUNCATED_STD)
 
 
 def orthogonal(view: torch.Tensor, part: PartPlan, generator: torch.Generator) -> None:
