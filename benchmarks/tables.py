@@ -33,9 +33,7 @@ class Table:
 
         def line(cells: list[str]) -> str:
             first = cells[0].ljust(widths[0])
-            return "  ".join(
-                [first, *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]
-            ).rstrip()
+            return "  ".join([first, *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]).rstrip()
 
         body = [self.title, "", line(self.columns), line(["-" * w for w in widths]), *map(line, self.rows)]
         return "\n".join([*body, *(["", self.caption] if self.caption else []), ""])
@@ -52,9 +50,7 @@ class Table:
         from rich.console import Console
         from rich.table import Table as RichTable
 
-        made = RichTable(
-            title=self.title, caption=self.caption or None, title_justify="left", caption_justify="left"
-        )
+        made = RichTable(title=self.title, caption=self.caption or None, title_justify="left", caption_justify="left")
         for k, name in enumerate(self.columns):
             made.add_column(name, justify="left" if k == 0 else "right")
         for row in self.rows:

@@ -69,10 +69,10 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
         neutral = {k: v for k, v in given.items() if isinstance(k, str)}
         unknown = [k for k in neutral if k not in RULES]
         if unknown:
-            raise OptionError("no such op", where="rules", received=unknown[0],
+            raise OptionError("no such op", where="option 'rules'", received=unknown[0],
                               fix="keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY")  # fmt: skip
         return RuleSet({**RULES, **neutral}), {**_USER_RULES, **{k: v for k, v in given.items() if not isinstance(k, str)}}
-    raise OptionError("'rules' takes a mapping or a rule set", received=type(given).__name__, fix="rules={MyLayer: my_rule}")
+    raise OptionError("'rules' takes a mapping or a rule set", where="option 'rules'", received=type(given).__name__, fix="rules={MyLayer: my_rule}")
 
 
 def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -121,7 +121,7 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
     The model's weights are used as they are; its state is as before afterwards.
     """
     if not isinstance(repeats, int) or repeats < 1:
-        raise OptionError("'repeats' takes a positive integer", received=repr(repeats), fix="repeats=1")
+        raise OptionError("'repeats' takes a positive integer", where="option 'repeats'", received=repr(repeats), fix="repeats=1")
     settings = read_options(options)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)

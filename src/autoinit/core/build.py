@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
+
 from .graph import Graph, Node, ParameterView, Value
 from .options import Options
 from .plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
@@ -36,7 +38,7 @@ def build_plan(
             ParameterPlan(name, list(decision.parameter.shape), decision.action, decision.reason, parts, layer)
         )
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
-    notes += [Note("info", "model", text) for text in graph.notes]
+    notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
     notes += [
         Note("warning", name, "no values to measure (meta device): taken as 1 for a gain, 0 otherwise")
         for name in sorted(outcome.decisions.assumed)
@@ -45,12 +47,33 @@ def build_plan(
         Note("warning", name, f"{count} of its values are NaN or infinite: counted as 0")
         for name, count in sorted(outcome.decisions.damaged.items())
     ]
+    notes += [Note("warning", "options", text) for text in _without_effect(graph, options)]
+    if not check and not any(p.parts for p in parameters):
+        text = "no parameter is set: all are frozen, skipped, zero, kept by policy or not reached"
+        notes.append(Note("warning", "model", text))
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
     return Plan(
         model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
         outputs=outputs, checked=check,
     )  # fmt: skip
+
+
+def _without_effect(graph: Graph, options: Options) -> list[str]:
+    """Patterns that match nothing are most likely misspelt."""
+    names = [name for p in graph.parameters.values() for name in (p.name, *p.aliases)]
+    return [
+        f"the pattern {pattern!r} of '{option}' matches no parameter"
+        for option, patterns in (("skip", options.skip), ("only", options.only))
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in names)
+    ]
+
+
+def _place_and_text(note: str) -> tuple[str, str]:
+    """Notes of a front end start with their place."""
+    place, found, text = note.partition(": ")
+    return (place, text) if found else ("model", note)
 
 
 def _unique(notes: list[Note]) -> list[Note]:
@@ -63,7 +86,7 @@ def _unique(notes: list[Note]) -> list[Note]:
 def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
     correlation = [round(signal.correlation(axis), 6) for axis in range(signal.ndim)]
     return TensorPlan(
-        index, node.module, node.label or node.op, node.call, k, list(signal.shape), signal.mean, signal.variance,
+        index, node.module, node.label or node.op, node.call, node.first + k, list(signal.shape), signal.mean, signal.variance,
         signal.tensor_variance(), signal.second, correlation, status=status,
     )  # fmt: skip
 

@@ -13,7 +13,8 @@ import numpy as np
 
 from .graph import Graph, Node, Parameter, ParameterView
 from .options import Options
-from .signal import Signal, constant, from_array
+from .signal import Signal, constant
+from .unknown import measured
 from .weights import Decision, Derived, Part, block, fan_of, fresh
 
 Note = Callable[[Node, str, str], None]
@@ -78,7 +79,9 @@ class Decisions:
                 if bad:
                     self.damaged[view.name] = max(bad, self.damaged.get(view.name, 0))
                     values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-                found = from_array(values)
+                found = measured(values)
+                if found.shape != view.shape:  # a part of the rows of a very large one
+                    found = Signal(view.shape, found.mean, found.K)
             self._measured[view] = found
         return found
 

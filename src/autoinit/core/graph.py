@@ -58,6 +58,8 @@ class Node:
     module: str = ""
     label: str = ""
     call: int = 0
+    first: int = 0
+    """Which output of the framework's own call the first one is (a call may take several nodes)."""
     run: Callable[..., list[NDArray[Any]] | None] | None = None
     """Runs the real op on arrays, for simulation; None if that is impossible."""
 

@@ -90,5 +90,7 @@ class Input:
 def measured_input(array: NDArray[Any]) -> Signal:
     """A real batch: its mean, variance and axis correlations, and nothing else of it."""
     if not np.all(np.isfinite(array)):
-        raise InputError("the batch contains NaN or infinite values", where="inputs", fix="give finite data, or Input(...)")
+        bad = array.size - int(np.count_nonzero(np.isfinite(array)))
+        raise InputError("the batch contains NaN or infinite values", where="inputs",
+                         received=f"{bad} such values in shape {array.shape}", fix="give finite data, or Input(...)")  # fmt: skip
     return from_array(array)

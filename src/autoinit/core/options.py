@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -38,25 +39,37 @@ class Options:
 
 def read_options(given: dict[str, Any]) -> Options:
     """Build `Options`, or raise an `OptionError` that says what is wrong with which option."""
-    names = [f for f in Options.__slots__]
+    names = list(Options.__slots__)
     for name in given:
         if name not in names:
             close = get_close_matches(name, names, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"known options: {', '.join(sorted(names))}"
-            raise OptionError(f"unknown option '{name}'", received=f"{name}={given[name]!r}", fix=hint)
+            raise OptionError(f"unknown option '{name}'", where="options", received=f"{name}={given[name]!r}", fix=hint)
     values = dict(given)
     for name in ("skip", "only"):
-        value = values.get(name, ())
-        values[name] = (value,) if isinstance(value, str) else tuple(value or ())
-        if not all(isinstance(p, str) for p in values[name]):
-            raise OptionError(f"'{name}' takes name patterns", received=repr(value), fix=f"{name}='head.*'")
+        values[name] = _patterns(name, values.get(name))
     options = Options(**values)
     _positive("variance", options.variance)
     _one_of("distribution", options.distribution, DISTRIBUTIONS)
     _one_of("center", options.center, CENTRES)
+    for name in ("training", "keep_zeros", "strict"):
+        _one_of(name, getattr(options, name), (True, False))
     if isinstance(options.seed, bool) or not isinstance(options.seed, int):
-        raise OptionError("'seed' takes an integer", received=repr(options.seed), fix="seed=0")
+        raise _refused("seed", "an integer", options.seed, "seed=0")
     return options
+
+
+def _refused(name: str, takes: str, value: Any, fix: str) -> OptionError:
+    return OptionError(f"'{name}' takes {takes}", where=f"option '{name}'", received=repr(value), fix=fix)
+
+
+def _patterns(name: str, value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    patterns = (value,) if isinstance(value, str) else value
+    if not isinstance(patterns, Iterable) or not all(isinstance(p, str) for p in patterns):
+        raise _refused(name, "name patterns", value, f"{name}='head.*'")
+    return tuple(patterns)
 
 
 def _positive(name: str, value: Any) -> None:
@@ -65,10 +78,10 @@ def _positive(name: str, value: Any) -> None:
     except (TypeError, ValueError):
         good = False
     if not good:
-        raise OptionError(f"'{name}' takes a finite positive number", received=repr(value), fix=f"{name}=1.0")
+        raise _refused(name, "a finite positive number", value, f"{name}=1.0")
 
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    if value not in allowed:
+    if not any(value is a or (isinstance(a, str) and value == a) for a in allowed):
         choices = ", ".join(repr(a) for a in allowed)
-        raise OptionError(f"'{name}' takes one of {choices}", received=repr(value), fix=f"{name}={allowed[0]!r}")
+        raise _refused(name, f"one of {choices}", value, f"{name}={allowed[0]!r}")

@@ -14,7 +14,7 @@ from .decide import Decisions
 from .lineage import aligned
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
-from .roles import bias_slot, gain_slots, recurrent_parts, weight_rows, weight_slots, why_left
+from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .positive import shifted
 from .signal import Signal, constant, from_array, independent
 from .unknown import passed_through, simulate
@@ -173,7 +173,7 @@ class Propagation:
         if ref is None:
             return None
         if isinstance(ref, Constant):
-            return self.constant(ref)
+            return self.constant(ref) or constant(ref.shape, unknown_value(node, slot))
         if isinstance(ref, ParameterView):
             return self.parameter(node, slot, ref)
         if ref.id not in self.signals:
@@ -238,24 +238,23 @@ class Propagation:
                 return True
         return False
 
-    def constant(self, ref: Constant) -> Signal:
-        """A constant array: measured. Very negative entries are the dead places of a mask."""
+    def constant(self, ref: Constant) -> Signal | None:
+        """A constant array: measured, None without values. Very negative entries are the dead places of a mask."""
         found = self._constants.get(id(ref))
-        if found is None:
-            array = ref.array()
-            if array is None:
-                found = constant(ref.shape, 0.0)
-            else:
-                values = np.asarray(array, dtype=np.float64)
-                dead = values <= DEAD
-                live = None
-                if dead.any() and not np.all(dead):
-                    live = ~dead
-                values = np.where(dead & (live is not None), 0.0, np.nan_to_num(values, posinf=1e30, neginf=-1e30))
-                found = aligned(from_array(values), ref.shape)
-                if live is not None:
-                    found.live = live
-            self._constants[id(ref)] = found
+        if found is not None:
+            return found
+        array = ref.array()
+        if array is None:
+            return None
+        values = np.asarray(array)
+        values = np.abs(values) if np.iscomplexobj(values) else values.astype(np.float64)
+        dead = values <= DEAD
+        live = ~dead if dead.any() and not np.all(dead) else None
+        values = np.where(dead & (live is not None), 0.0, np.nan_to_num(values, posinf=1e30, neginf=-1e30))
+        found = aligned(from_array(values), ref.shape)
+        if live is not None:
+            found.live = live
+        self._constants[id(ref)] = found
         return found
 
     # --- tensors made of parameters alone -----------------------------------------------------------------------------

@@ -28,6 +28,11 @@ def gain_slots(node: Node) -> tuple[int, ...]:
     return _GAINS.get(node.op, ())
 
 
+def unknown_value(node: Node, slot: int) -> float:
+    """What an array without values (meta device) counts as: gains and running variances 1, all else 0."""
+    return 1.0 if slot in gain_slots(node) or (node.op == "normalize" and slot == 4) else 0.0
+
+
 def why_left(node: Node, slot: int) -> str | None:
     """Why a parameter in this place is left as it is by policy; None if its place says nothing."""
     if node.op == "normalize":

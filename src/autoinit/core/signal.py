@@ -210,7 +210,7 @@ class Signal:
         """E[(mean of all entries)^2] = sum_S w(S) K(S)."""
         K = self.K
         for n in reversed(self.shape):
-            K = K[..., 0] / n + K[..., 1] * (1 - 1 / n)
+            K = K[..., 0] / max(n, 1) + K[..., 1] * (1 - 1 / max(n, 1))
         return float(K)
 
     def tensor_variance(self) -> float:

@@ -28,6 +28,7 @@ _W = np.arange(-40.0, 4.6, _W_STEP)
 _Z, _Z_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
 _Z_WEIGHT = _Z_WEIGHT / _Z_WEIGHT.sum()
 _MOST_POINTS = 500
+_ALMOST_INDEPENDENT = 1e-3
 
 
 def _miss(y: Array, std: float) -> Array:
@@ -158,6 +159,8 @@ def _pair(n: float, variance: float, r: float) -> float:
     square = _square(n, variance)
     if r >= 1.0 or r == 0.0:
         return square / n if r else 1.0 / (n * n)
+    if abs(r) < _ALMOST_INDEPENDENT:  # the first order; a grid as fine as the common part would not fit into memory
+        return 1.0 / (n * n) + r * variance * (1.0 - square) ** 2 / (n * (n - 1.0))
     low, high = _grid(n, variance)
     common = math.sqrt(abs(r) * variance)
     narrowest = (min(high - low, 16.0 * common) / _MOST_POINTS) ** 2 * 8.0

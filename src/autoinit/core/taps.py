@@ -7,6 +7,9 @@ For i.i.d. weights E[y^2] at output place h is the sum of E[x^2] over the live t
 so an axis is described by its profile p (mean 1), and the mean of p' is the effective number of taps. Two different
 places h, h' see the same weights at the same tap, so their moment is the sum over taps that are live at both,
 with q = sqrt(p) the amplitude at a place (exact for fully correlated places, and irrelevant for uncorrelated ones).
+
+Weights that are kept are correlated from tap to tap. Two different taps read different inputs at one place; at two
+different places they may read the same one (windows that overlap), which is counted apart.
 """
 
 from __future__ import annotations
@@ -35,11 +38,24 @@ class Taps:
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """`same`: effective taps for E[y^2]; `pair`: the same for two different places; `profile` of the output."""
+    """Effective taps of one axis and the `profile` of the output.
+
+    `same`: taps for E[y^2]; `pair`: the same for two different places. Ordered pairs of two different taps: `off` at
+    one place; at two different places `off_pair` that read different inputs and `coincide` that read the same.
+    """
 
     same: float
     pair: float
     profile: Array | None
+    off: float
+    off_pair: float
+    coincide: float
+
+    def matrix(self, differ: int) -> Array:
+        """(K same, K different) of the input -> that of the output, for equal (0) or different (1) taps."""
+        if differ:
+            return np.array([[0.0, self.off], [self.coincide, self.off_pair]])
+        return np.array([[self.same, 0.0], [0.0, self.pair]])
 
 
 def _ranges(t: Taps) -> list[tuple[slice, slice]]:
@@ -78,18 +94,24 @@ def border(t: Taps, profile: Array | None) -> Border:
 
 def _border(t: Taps, p: Array) -> Border:
     q = np.sqrt(p)
-    ranges = _ranges(t)
-    places = np.zeros(t.outputs)
-    pair = 0.0
-    for out, read in ranges:
-        live = p[read]
-        places[out] += live
-        pair += float(q[read].sum()) ** 2 - float(live.sum())
-    same = float(places.mean()) if t.outputs else 0.0
     n_in, n_out = t.inputs, t.outputs
+    places, amplitudes, reads = np.zeros(n_out), np.zeros(n_out), np.zeros(n_in)
+    columns = 0.0
+    for out, read in _ranges(t):
+        places[out] += p[read]
+        amplitudes[out] += q[read]
+        reads[read] += 1.0
+        columns += float(q[read].sum()) ** 2
+    each, rows = float(places.sum()), float(amplitudes @ amplitudes)
+    coincide = float(p @ (reads * (reads - 1.0)))
+    crossed = float(amplitudes.sum()) ** 2 - rows - columns + each - coincide
     base = (float(q.sum()) ** 2 - float(p.sum())) / (n_in * (n_in - 1)) if n_in > 1 else 1.0
-    pair = pair / (n_out * (n_out - 1)) / base if n_out > 1 and base > 0 else same
-    new = None
-    if same > 0 and np.ptp(places) > 1e-9 * same:
-        new = places / same
-    return Border(same, pair, new)
+    scale = 1.0 / base if base > 0 else 0.0
+    pairs = n_out * (n_out - 1)
+    same, off = (each / n_out, (rows - each) / n_out * scale) if n_out else (0.0, 0.0)
+    if pairs and scale:
+        pair, off_pair, coincide = (columns - each) / pairs * scale, crossed / pairs * scale, coincide / pairs
+    else:
+        pair, off_pair, coincide = same, off, 0.0
+    new = places / same if same > 0 and np.ptp(places) > 1e-9 * same else None
+    return Border(same, pair, new, off, off_pair, coincide)

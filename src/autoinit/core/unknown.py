@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .exchangeable import sample
 from .graph import Node
@@ -30,14 +33,22 @@ def simulate(node: Node, signals: list[Signal | None], seed: int) -> tuple[Signa
             return None
         if outputs is None or len(outputs) != len(node.outputs):
             return None
-        if any(not np.all(np.isfinite(np.asarray(o, float))) for o in outputs):
+        if any(not np.all(np.isfinite(np.asarray(o))) for o in outputs):
             return None
-        collected.append([from_array(o) for o in outputs])
+        collected.append([measured(o) for o in outputs])
     made = []
     for k, value in enumerate(node.outputs):
         mean = float(np.mean([c[k].mean for c in collected]))
         made.append(Signal(value.shape, mean, np.mean([c[k].K for c in collected], axis=0)))
     return tuple(made)
+
+
+def measured(array: NDArray[Any]) -> Signal:
+    """Moments of an array; of a complex one K(S) = E[z conj(z')], so that E|z|^2 is what is kept."""
+    if not np.iscomplexobj(array):
+        return from_array(array)
+    real, imaginary = from_array(array.real), from_array(array.imag)
+    return Signal(real.shape, real.mean, real.K + imaginary.K)
 
 
 def passed_through(node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:

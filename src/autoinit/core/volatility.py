@@ -56,7 +56,7 @@ def square_covariance(x: Signal) -> Array:
     """
     if x.expr is X or affine(x.expr) is not None or x.source.K.shape != x.K.shape:
         c = x.covariance
-        return (4 * x.mean**2 * c + 2 * c * c) / max(x.second, 1e-300) ** 2
+        return (4 * x.mean**2 * c + 2 * c * c) / max(x.second**2, 1e-300)
     source = x.source
     variance = source.variance
     if variance <= 0:

@@ -25,7 +25,7 @@ def plot(
 ) -> Any:
     """Draw one or several plans or measurements side by side; return the figure, and save it if a path is given.
 
-    The line is the prediction, red dots mark the outputs of weight layers, black crosses what was measured.
+    The blue line is the prediction, red dots mark the outputs of weight layers, black crosses what was measured.
     """
     try:
         from matplotlib.figure import Figure
@@ -61,9 +61,8 @@ def _variance(axis: Any, one: Series, target: float) -> None:
     weight = np.asarray(one.weight, bool)
     axis.axhline(target, color=TARGET, linewidth=1, linestyle="--", label="target", zorder=1)
     axis.plot(depth, _hidden_zeros(values), color=LINE, linewidth=0.9, alpha=0.7, label="predicted", zorder=2)
-    axis.plot(
-        depth[weight], _hidden_zeros(values[weight]), ".", color=WEIGHT, markersize=5, label="weight layers", zorder=3
-    )
+    marks = {"color": WEIGHT, "markersize": 4, "linewidth": 0.9, "label": "weight layers", "zorder": 3}
+    axis.plot(depth[weight], _hidden_zeros(values[weight]), ".-", **marks)
     if one.measured_variance is not None:
         found = _hidden_zeros(np.maximum(np.asarray(one.measured_variance, float), SMALLEST))
         axis.plot(depth, found, "x", color=MEASURED, markersize=3, markeredgewidth=0.7, label="measured", zorder=4)

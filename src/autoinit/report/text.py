@@ -23,6 +23,7 @@ def table(plan: Plan) -> str:
     cells: list[list[str] | str] = []
     for item in fold(rows):
         cells.append(_folded(item) if isinstance(item, Fold) else _cells(item))
+    heads, cells = without_empty(heads, cells)
     lines += [*aligned(heads, cells, left=3), "", plan.summary()]
     return "\n".join(lines)
 
@@ -89,6 +90,14 @@ def show(item: Plan | Measurement) -> None:
             Console(soft_wrap=True).print(made)
             return
     print(text)
+
+
+def without_empty(heads: list[str], rows: list[list[str] | str]) -> tuple[list[str], list[list[str] | str]]:
+    """Leave out columns in which no row says anything."""
+    keep = [k for k in range(len(heads)) if any(not isinstance(r, str) and r[k] for r in rows)]
+    if not keep:
+        return heads, rows
+    return [heads[k] for k in keep], [r if isinstance(r, str) else [r[k] for k in keep] for r in rows]
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str] | str], left: int) -> list[str]:

@@ -19,6 +19,7 @@ from ..core.contraction import einsum_moments
 from ..core.graph import Node
 from ..core.lineage import aligned
 from ..core.signal import Array, Signal, iid, settle_singletons
+from ..core.sliding import transform
 from ..core.taps import Border, Taps, border, flat_border
 from ..core.volatility import contracted
 from .registry import Context, rule
@@ -92,7 +93,9 @@ def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
 def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
     shape = node.outputs[0].shape
     if len(node.inputs[1].shape) == 1:  # type: ignore[union-attr]
-        return matmul(node, ctx, x, w)
+        lead = _letters(x.ndim - 1)
+        vector = ctx.weight(node, 1, lambda w: contract(f"{lead}y,y->{lead}", shape, x, w).second)
+        return contract(f"{lead}y,y->{lead}", shape, x, vector)
     x = ctx.centred(node, x)
     weight = ctx.weight(node, 1, lambda w: linear_map(x, w, shape).second)
     return with_bias(linear_map(x, weight, shape), bias, len(shape) - 1, kept_cross(node, ctx, x))
@@ -163,11 +166,12 @@ def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
         rest = set("".join(names[k + 1 :])) | set(out)
         keep = "".join(dict.fromkeys(c for c in labels + names[k] if c in rest))
         target = out if k == len(names) - 1 else keep
-        sizes = {}
+        sizes: dict[str, int] = {}
         other = operands[k]
         assert other is not None
         for text, signal in ((labels, current), (names[k], other)):
-            sizes.update(zip(text, signal.shape, strict=True))
+            for label, n in zip(text, signal.shape, strict=True):
+                sizes[label] = max(n, sizes.get(label, 1))
         current = contract(f"{labels},{names[k]}->{target}", tuple(sizes[c] for c in target), current, other)
         labels = target
     return current
@@ -238,7 +242,10 @@ class ConvShape:
         self.batch, self.channel, *self.spatial = a["x_axes"]
         self.w_out, self.w_in, *self.w_spatial = a["w_axes"]
         self.out_shape = node.outputs[0].shape
-        self.groups = a.get("groups", 1)
+        self.groups, self.transposed = a.get("groups", 1), bool(a.get("transposed", False))
+        outputs = self.out_shape[self.channel]
+        self.together = (outputs / self.groups - 1) / (outputs - 1) if outputs > 1 else 1.0
+        """The chance that two different output channels lie in the same group."""
         w_shape = node.inputs[1].shape  # type: ignore[union-attr]
         self.channels = x.shape[self.channel] // self.groups
         self.borders: list[Border] = []
@@ -248,7 +255,7 @@ class ConvShape:
             low = a["padding"][k][0]
             taps = Taps(
                 x.shape[axis], self.out_shape[axis], w_shape[self.w_spatial[k]], a["stride"][k], a["dilation"][k],
-                low, bool(a.get("transposed", False)),
+                low, self.transposed,
             )  # fmt: skip
             self.borders.append(border(taps, x.profiles[axis]))
             self.flat.append(flat_border(taps))
@@ -266,16 +273,15 @@ class ConvShape:
                 both = prod(b.pair if S[axis] else b.same for b, axis in zip(self.flat, self.spatial, strict=True))
                 extra[S] = max(self.taps - 2 * live + both, 0.0)
         K = y.K + self.channels * w.second * offset**2 * extra
-        return Signal(y.shape, y.mean, K, profiles=y.profiles, deficiency=y.deficiency)
+        return Signal(y.shape, y.mean, K, profiles=y.profiles, deficiency=y.deficiency, volatility=y.volatility)
 
     def through(self, x: Signal, w: Signal) -> Signal:
         K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))
         K_x = np.moveaxis(x.K, [self.channel, *self.spatial], range(1 + len(self.spatial)))
-        fresh = _is_fresh(w)
-        total = self._tap_pattern(K_x, K_w, (0,) * (1 + len(self.spatial)))
+        total = self._tap_pattern(K_x, K_w, (0,) * len(self.spatial))
         mean = 0.0
-        if not fresh:
-            for T in product((0, 1), repeat=1 + len(self.spatial)):
+        if not _is_fresh(w):
+            for T in product((0, 1), repeat=len(self.spatial)):
                 if any(T):
                     total = total + self._tap_pattern(K_x, K_w, T)
             mean = x.mean * w.mean * self.channels * prod(b.same for b in self.borders)
@@ -286,42 +292,56 @@ class ConvShape:
         for b, axis in zip(self.borders, self.spatial, strict=True):
             profiles[axis] = b.profile
         fan = self.channels * prod(max(b.same, 1e-9) for b in self.borders)
-        V = contracted(x, self.channel, fan, 1.0 / self.groups)
+        V = contracted(x, self.channel, fan, self.together)
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
             V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
         return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=1.0 / max(fan, 1.0) + x.deficiency,
                       volatility=V)  # fmt: skip
 
     def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
-        """The part of the double sum in which channel (T[0]) and taps (T[1:]) coincide (0) or differ (1)."""
-        count = float(self.channels * (self.channels - 1) if T[0] else self.channels)
-        K = K_x[T[0]]
+        """The part of the double sum in which the taps of each axis coincide (0) or differ (1).
+
+        Two output channels of one group read the same channels, equal ones n times and different ones n (n - 1)
+        times; those of different groups read different channels always.
+        """
+        near, far = (self._over_taps(K_x[bit], T) for bit in (0, 1))
+        n = self.channels
+        own, other = ((n * K_w[(o, 0, *T)] * near + n * (n - 1) * K_w[(o, 1, *T)] * far) for o in (0, 1))
+        if self.transposed:  # the weight's axis of inputs runs over all groups, that of outputs over one
+            per_group = self.out_shape[self.channel] // self.groups
+            apart = n * n * (K_w[(0, 1, *T)] + (per_group - 1) * K_w[(1, 1, *T)]) / per_group
+        else:
+            apart = n * K_w[(1, 0, *T)] + n * (n - 1) * K_w[(1, 1, *T)]
+        return np.stack([own, self.together * other + (1 - self.together) * apart * far], axis=0)
+
+    def _over_taps(self, K: Array, T: tuple[int, ...]) -> Array:
         for k, b in enumerate(self.borders):
-            same, different = K_axes.same(K, k), K_axes.different(K, k)
-            if T[1 + k]:
-                K = np.stack([different * b.same * max(b.same - 1, 0.0), different * b.pair * max(b.pair - 1, 0.0)],
-                             axis=k)  # fmt: skip
-            else:
-                K = np.stack([same * b.same, different * b.pair], axis=k)
-        share = 1.0 / self.groups  # two different output channels lie in the same group with this chance
-        w_same, w_other = K_w[(0, *T)], K_w[(1, *T)] * share
-        return np.stack([w_same * count * K, w_other * count * K], axis=0)
+            K = transform(K, k, b.matrix(T[k]))
+        return K
 
 
 @rule("embedding")
 def embedding(node: Node, ctx: Context, w: Signal | None, indices: Signal | None = None) -> Signal:
     """Rows of a table. Two tokens share their row as often as their indices are equal."""
     shape = node.outputs[0].shape
-    tokens = len(shape) - 1
+    bag = node.attrs.get("bag")
+    tokens = len(shape) - 1 + bool(bag)  # a bag has an axis more, over which its rows are summed or averaged
     chance = node.attrs.get("chance")
     if chance is None:
         chance = np.full((2,) * tokens, 1.0 / max(node.attrs["vocabulary"], 1))
         if tokens:
             chance.flat[0] = 1.0
-    table = ctx.weight(node, 0, lambda w: w.second)
-    row_same, row_other = table.K[0], table.K[1]
     c = np.asarray(chance, float).reshape((2,) * tokens)[..., None]
-    return Signal(shape, table.mean, c * row_same + (1 - c) * row_other)
+
+    def picked(table: Signal) -> Signal:
+        K, mean = c * table.K[0] + (1 - c) * table.K[1], table.mean
+        if bag:
+            size = node.attrs["bag_size"]
+            factor = float(size if bag == "sum" else 1.0)
+            K, mean = K_axes.mean_over(K, 1, size) * factor**2, mean * factor
+        return Signal(shape, mean, K)
+
+    return picked(ctx.weight(node, 0, lambda w: picked(w).second))
 
 
 def unit_weight(shape: tuple[int, ...]) -> Signal:

@@ -10,7 +10,7 @@ from ..core.lineage import aligned, cross_moment, joined
 from ..core.marginal import Sum, matters
 from ..core.signal import Array, Signal, constant
 from ..core.volatility import bounded, square_covariance, summed
-from .merge import blended_profiles, where
+from .merge import blended_profiles, chosen_by
 from .registry import Context, rule
 
 Operand = Signal | float
@@ -68,7 +68,7 @@ def combine(
         u, v = signals
         return product_of([u, Signal.function(v.source, apply("reciprocal", v.expr))], shape)
     if fn == "where" and len(signals) == 3:
-        return where(node, ctx, *signals)
+        return chosen_by(node, ctx, *signals)
     return two_sources(fn, params, operands, shape)
 
 

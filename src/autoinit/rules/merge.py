@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..core import axes as K_axes
+from ..core.expression import X, apply
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment
 from ..core.signal import Array, Profiles, Signal
@@ -15,6 +16,10 @@ from .shape import moved, reshaped
 
 DEAD = -1e4
 """A value at or below this, put where a mask says, means "never attend here"."""
+
+
+_COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+"""numpy's names for paddings that copy entries."""
 
 
 def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = None) -> Profiles:
@@ -38,15 +43,30 @@ def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = N
 
 @rule("concat")
 def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    return concatenated(parts, node.attrs["axis"], node.outputs[0].shape)
+
+
+def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Signal:
     """A mixture of the parts by their sizes; pairs across parts use their cross moment (m1 m2 if independent)."""
-    axis, shape = node.attrs["axis"], node.outputs[0].shape
     parts = tuple(p for p in parts if p.ndim == len(shape) and p.shape[axis] > 0)
     if len(parts) == 1:
         return parts[0]
     first = parts[0]
     if first.source is not first and all(p.expr is first.expr and p.source is not p for p in parts):
-        inner = Node("concat", (), node.outputs, node.attrs)
-        return Signal.function(concat(inner, ctx, *(p.source for p in parts)), first.expr)
+        source = concatenated([p.source for p in parts], axis, shape)
+        if all(_same_law(p.source, first.source) for p in parts):
+            return Signal.function(source, first.expr)
+        mixed = _mixture(parts, axis, shape)  # f of a mixture is not f of the Gaussian with its moments
+        return Signal.function(source, first.expr, mean=mixed.mean, K=mixed.K)
+    return _mixture(parts, axis, shape)
+
+
+def _same_law(u: Signal, v: Signal) -> bool:
+    scale = v.second**0.5
+    return abs(u.mean - v.mean) <= 1e-6 * scale and abs(u.second - v.second) <= 1e-6 * v.second
+
+
+def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Signal:
     sizes = [p.shape[axis] for p in parts]
     n = sum(sizes)
     mean = sum(s * p.mean for s, p in zip(sizes, parts, strict=True)) / n
@@ -84,7 +104,7 @@ def stack(node: Node, ctx: Context, *parts: Signal) -> Signal:
     axis = node.attrs["axis"]
     shape = node.outputs[0].shape
     one = (*shape[:axis], 1, *shape[axis + 1 :])
-    return concat(node, ctx, *(reshaped(p, one) for p in parts))
+    return concatenated([reshaped(p, one) for p in parts], axis, shape)
 
 
 @rule("pad")
@@ -116,15 +136,17 @@ def pad(node: Node, ctx: Context, x: Signal) -> Signal:
                 mean *= live
                 profiles[axis] = np.concatenate([np.zeros(low), p, np.zeros(high)]) / live
             else:
-                chance = (new - n) / max(n, 1) / max(new - 1, 1) * 2
-                chance = min(chance, 1.0)
+                shown = np.pad(np.arange(n), (low, high), mode=_COPIES.get(mode, "edge"))  # type: ignore[call-overload]
+                counts = np.bincount(shown, minlength=n).astype(float)
+                chance = float(counts @ (counts - 1)) / max(new * (new - 1), 1)
                 one, two = K_axes.same(K, axis), K_axes.different(K, axis)
                 K = np.stack([one, chance * one + (1 - chance) * two], axis=axis)
-                kinds = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
                 profiles[axis] = None
                 if old is not None:
-                    q = np.pad(p, (low, high), mode=kinds.get(mode, "edge"))  # type: ignore[call-overload]
-                    profiles[axis] = q / q.mean()
+                    q = p[shown]
+                    level = float(q.mean())
+                    K, mean = K * level, mean * float(np.sqrt(level))
+                    profiles[axis] = q / level if level > 0 else None
         return Signal(shape, mean, K, profiles=tuple(profiles))
 
     if mode == "constant" and not zero:
@@ -153,6 +175,8 @@ def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
         live = None if array is None else ~np.asarray(array, bool)
         made.live = live if x.live is None or live is None else (x.live & live)
         return made
+    if mask.source is x.source and mask.expr is not X:  # a condition on x itself: one function of its source
+        return Signal.function(x.source, apply("where", mask.expr, value, x.expr))
     filled = min(max(mask.mean, 0.0), 1.0)
     return replaced(x, Signal(x.shape, value, np.full((2,) * x.ndim, value**2)), aligned(mask, x.shape), filled)
 
@@ -167,6 +191,10 @@ def replaced(x: Signal, y: Signal, chosen: Signal, share: float) -> Signal:
 
 @rule("where")
 def where(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
+    return chosen_by(node, ctx, cond, a, b)
+
+
+def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
     """Choose by a condition; a very negative constant branch marks dead entries instead."""
     shape = node.outputs[0].shape
     cond, a, b = aligned(cond, shape), aligned(a, shape), aligned(b, shape)

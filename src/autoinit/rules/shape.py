@@ -34,12 +34,18 @@ def moved(signal: Signal, key: Hashable, move: Move) -> Signal:
             made.volatility = move(Signal(signal.shape, 0.0, signal.volatility)).K
     else:
         source = moved(signal.source, key, move)
-        if signal._K is None and all(p is None for p in signal.profiles):
+        finer = "fine" in signal.source.memo and "fine" not in signal.memo  # the source knows more than our moments
+        if (signal._K is None or finer) and all(p is None for p in signal.profiles):
             made = Signal.function(source, signal.expr)
         else:
-            plain = move(Signal(signal.shape, signal.mean, signal.K, profiles=signal.profiles))
+            raw = Signal(signal.shape, signal.mean, signal.K, profiles=signal.profiles)
+            if "fine" in signal.memo:
+                raw.memo["fine"] = signal.memo["fine"]
+            plain = move(raw)
             made = Signal.function(source, signal.expr, mean=plain.mean, K=plain.K)
             made.profiles = plain.profiles
+            if "fine" in plain.memo:
+                made.memo["fine"] = plain.memo["fine"]
     signal.memo[key] = made
     return made
 
@@ -69,7 +75,7 @@ def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
 
 
 def _full_rank(live: np.ndarray[Any, Any], ndim: int) -> tuple[int, ...]:
-    return (1,) * (ndim - live.ndim) + live.shape
+    return (*(1,) * (ndim - live.ndim), *live.shape)
 
 
 def _remember_fine(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> None:
@@ -151,10 +157,12 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
     K, at = start.K, 0
     profiles: list[Array | None] = []
     fine_shape: list[int] = []
+    fine_profiles: list[Array | None] = []
     lengths: list[int] = []
     for left, right in matching_blocks(start.shape, shape):
         sizes, new = [start.shape[a] for a in left], [shape[a] for a in right]
-        profiles.extend(_reshape_profile([start.profiles[a] for a in left], sizes, new))
+        old = [start.profiles[a] for a in left]
+        profiles.extend(_reshape_profile(old, sizes, new))
         if not right:
             K = K_axes.same(K, at)
             continue
@@ -162,19 +170,21 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
         if refined is None:
             K = K_axes.split(K_axes.merge(K, at, sizes), at, len(new))
             fine_shape, lengths, at = fine_shape + new, lengths + [1] * len(new), at + len(new)
+            fine_profiles += _reshape_profile(old, sizes, new)
             continue
         parts, per_old, per_new = refined
         for count in per_old:
             K = K_axes.split(K, at, count)
             at += count
         fine_shape, lengths = fine_shape + parts, lengths + per_new
+        fine_profiles += _reshape_profile(old, sizes, parts)
     made_K, at, coarse = K, 0, 0
     for length in lengths:
         made_K = K_axes.merge(made_K, coarse, fine_shape[at : at + length])
         at, coarse = at + length, coarse + 1
     made = Signal(shape, x.mean, made_K, profiles=tuple(profiles))
     if len(shape) < len(fine_shape) <= 10:
-        _remember_fine(made, Signal(fine_shape, x.mean, K), lengths)
+        _remember_fine(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
     return made
 
 
@@ -341,8 +351,13 @@ def diagonal(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("unfold")
 def unfold(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Sliding windows along an axis: (windows, ..., size). Overlaps are rare among all pairs and are ignored."""
-    axis = node.attrs["axis"]
-    K = K_axes.split(x.K, axis, 2)
-    K = np.moveaxis(K, axis + 1, -1)
-    return Signal(node.outputs[0].shape, x.mean, K)
+    """Sliding windows along an axis: (windows, ..., size). Different places of two windows that overlap may be the same
+    entry; of all such pairs a share is."""
+    axis, shape = node.attrs["axis"], node.outputs[0].shape
+    windows, size = shape[axis], shape[-1]
+    places = np.arange(windows)[:, None] * node.attrs["step"] + np.arange(size)
+    reads = np.bincount(places.ravel(), minlength=1).astype(float)
+    chance = float(reads @ (reads - 1)) / max(windows * (windows - 1) * size * (size - 1), 1)
+    one, two = K_axes.same(x.K, axis), K_axes.different(x.K, axis)
+    table = [np.stack([one, two], axis=-1), np.stack([two, chance * one + (1 - chance) * two], axis=-1)]
+    return Signal(shape, x.mean, np.stack(table, axis=axis))

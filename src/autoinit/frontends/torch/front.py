@@ -28,7 +28,7 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
     args, kwargs = call_arguments(inputs)
     if not any(True for _ in model.parameters()):
         raise ModelError("the model has no parameters, so there is nothing to initialize", where=type(model).__name__,
-                         fix="give a model with weights (lazy modules: run one forward first)")  # fmt: skip
+                         received="0 parameters", fix="give a model with weights (lazy modules: run one forward first)")  # fmt: skip
     lazy = [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]
     if lazy:
         raise ModelError("the model has lazy parameters without a shape", where=lazy[0], received="LazyLinear or similar",

@@ -18,8 +18,9 @@ EXAMPLES = "a tensor, a shape such as (8, 3, 32, 32), autoinit.Input(...), or a 
 
 def call_arguments(inputs: Any) -> tuple[list[Any], dict[str, Any]]:
     """Positional and keyword inputs, each a tensor, an `Input`, or something passed on as it is."""
-    if inputs is None:
-        raise InputError("PyTorch models do not know their inputs", where="inputs", fix=f"give {EXAMPLES}")
+    if inputs is None or isinstance(inputs, (bool, int, float, str)):
+        raise InputError("PyTorch models do not know their inputs", where="inputs", received=repr(inputs),
+                         fix=f"give {EXAMPLES}")  # fmt: skip
     if isinstance(inputs, Mapping):
         return [], {str(k): _one(v, str(k)) for k, v in inputs.items()}
     if _is_shape(inputs):

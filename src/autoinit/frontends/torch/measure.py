@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,6 +86,19 @@ def record(
     wanted: set[Key] | None = None, observe: Callable[..., Any] | None = None,
 ) -> Recording:  # fmt: skip
     """One forward of the real model on noise (or the user's batch); the model's state is as before afterwards."""
+    settings: dict[str, Any] = {"training": training, "seed": seed, "wanted": wanted, "observe": observe}
+    try:
+        return _record(model, args, kwargs, below=True, **settings)
+    except TraceError as error:
+        if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
+            return _record(model, args, kwargs, below=False, **settings)
+        raise
+
+
+def _record(
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], *, training: bool, seed: int, wanted: set[Key] | None,
+    observe: Callable[..., Any] | None, below: bool,
+) -> Recording:  # fmt: skip
     rng = np.random.default_rng(seed)
     real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
     recorder = Recorder(wanted, observe)
@@ -100,7 +114,7 @@ def record(
     with untouched(model, training), buffers_kept(model), named_modules_on(model, enter, leave):
         torch.manual_seed(seed)
         try:
-            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), below_autograd(), recorder:
+            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), below_autograd() if below else nullcontext(), recorder:
                 model(*real_args, **real_kwargs)
         except Exception as error:
             raise TraceError(

@@ -1,7 +1,8 @@
-"""torch's own ways of making a weight whose scale does not follow its parameter: spectral norm, orthogonal.
+"""Python code of torch's own that is better seen as one node than as the ops that it is made of.
 
-What happens inside (power iterations, Householder products) is hidden behind one node. The effective weight is
-accounted as it comes out; no parameter can change its scale.
+Spectral norm and orthogonal parametrizations make weights whose scale does not follow their parameter: what happens
+inside (power iterations, Householder products) is hidden, and the effective weight is accounted as it comes out.
+LP pooling is written with signs and powers that hide what it is.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from math import sqrt
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch.nn.utils import parametrizations
 from torch.nn.utils.spectral_norm import SpectralNorm
 
+from ...core.graph import Node
 from ...core.signal import Signal, iid
+from .lowering.table import per_axis
 
 MOST_ITERATED = 2**20
 """Beyond this many entries the top singular value is that of a random matrix, not of the values."""
@@ -71,6 +75,40 @@ SCALE_FREE: dict[type, ScaleFree] = {
     parametrizations._SpectralNorm: ScaleFree(spectral),
     parametrizations._Orthogonal: ScaleFree(orthonormal),
 }
+
+
+@contextmanager
+def whole_lp_pooling(tracer: Any) -> Iterator[None]:
+    """While walking, torch.nn.functional.lp_pool*d becomes one node."""
+    originals = {name: getattr(F, name) for name in ("lp_pool1d", "lp_pool2d", "lp_pool3d")}
+
+    def recorded(name: str, spatial: int) -> Callable[..., Any]:
+        def pool(input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
+            tracer.suppressed += 1
+            try:
+                made = originals[name](input, norm_type, kernel_size, stride, ceil_mode)
+            finally:
+                tracer.suppressed -= 1
+            window = per_axis(kernel_size, spatial)
+            attrs = {
+                "axes": tuple(range(input.dim() - spatial, input.dim())), "window": window,
+                "stride": window if stride is None else per_axis(stride, spatial), "power": float(norm_type),
+                "padding": ((0, 0),) * spatial,
+            }  # fmt: skip
+            value = tracer.value(made.shape)
+            tracer.add(Node("lp_pool", (tracer.reference(input),), (value,), attrs, tracer.module, name))
+            tracer.set(made, value)
+            return made
+
+        return pool
+
+    for k, name in enumerate(originals, start=1):
+        setattr(F, name, recorded(name, k))
+    try:
+        yield
+    finally:
+        for name, function in originals.items():
+            setattr(F, name, function)
 
 
 @contextmanager

@@ -9,7 +9,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_map
+
+from .schema import op_name
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -19,6 +22,22 @@ RANDOM_FACTORIES = {
 }  # fmt: skip
 
 LARGEST_TRIAL = 2**22
+
+
+SAME_DTYPE = {
+    "aten.linear", "aten.matmul", "aten.mm", "aten.bmm", "aten.mv", "aten.conv1d", "aten.conv2d", "aten.conv3d",
+    "aten.conv_transpose1d", "aten.conv_transpose2d", "aten.conv_transpose3d",
+}  # fmt: skip
+
+
+def refuse(name: str, args: Any) -> None:
+    """What the real kernels refuse and the fake ones let pass: operands of different dtypes, indices out of range."""
+    if name in SAME_DTYPE and args[0].dtype != args[1].dtype:
+        raise RuntimeError(f"expected both operands to have the same dtype, but got {args[0].dtype} and {args[1].dtype}")
+    if name == "aten.embedding" and not isinstance(args[1], FakeTensor) and args[1].numel():
+        low, high = int(args[1].min()), int(args[1].max())
+        if low < 0 or high >= args[0].shape[0]:
+            raise IndexError(f"index {low if low < 0 else high} is out of range for a table of {args[0].shape[0]} rows")
 
 
 def answer(tracer: Tracer, func: Any, name: str, args: Any, kwargs: Any) -> tuple[Any] | None:
@@ -38,8 +57,6 @@ def answer(tracer: Tracer, func: Any, name: str, args: Any, kwargs: Any) -> tupl
 
 def guessed_output(tracer: Tracer, func: Any, args: Any, kwargs: Any, error: Exception) -> tuple[Any] | None:
     """Outputs of an op whose fake kernel refuses: a guessed size, or one real run on random tensors."""
-    from .schema import op_name
-
     name = op_name(func)
     place = tracer.module or "(root)"
     if name in ("aten.nonzero", "aten.nonzero_numpy", "aten.argwhere"):
@@ -74,7 +91,7 @@ def _trial(tracer: Tracer, func: Any, args: Any, kwargs: Any, place: str) -> tup
     generator = torch.Generator().manual_seed(0)
 
     def real(t: Any) -> Any:
-        if not isinstance(t, torch.Tensor):
+        if not isinstance(t, FakeTensor):
             return t
         if t.dtype.is_floating_point or t.dtype.is_complex:
             return torch.randn(t.shape, generator=generator, dtype=torch.float32).to(t.dtype)
@@ -84,6 +101,11 @@ def _trial(tracer: Tracer, func: Any, args: Any, kwargs: Any, place: str) -> tup
         made = func(*tree_map(real, args), **tree_map(real, kwargs))
     except Exception:
         return None
-    return (
-        tree_map(lambda t: tracer.fake(t.shape, t.dtype, t.device) if isinstance(t, torch.Tensor) else t, made),
-    )
+    known = op_name(func) in ("aten._pack_padded_sequence", "aten._pad_packed_sequence")
+
+    def kept(t: Any) -> Any:
+        if not isinstance(t, torch.Tensor) or (known and not t.dtype.is_floating_point):
+            return t  # lengths of sequences depend on lengths alone
+        return tracer.fake(t.shape, t.dtype, t.device)
+
+    return (tree_map(kept, made),)

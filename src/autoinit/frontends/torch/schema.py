@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
 
 @lru_cache(maxsize=None)
 def op_name(func: Any) -> str:
@@ -41,3 +44,18 @@ def is_mutable(func: Any) -> bool:
     if schema is None:
         return False
     return any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+
+
+def written_positions(func: Any, originals: list[Any], spec: Any) -> list[int]:
+    """Positions (in the flat arguments) of the tensors that an op writes."""
+    order = list(range(len(originals)))
+    args, kwargs = tree_unflatten(order, spec)
+    found: list[int] = []
+    for k, argument in enumerate(func._schema.arguments):
+        if argument.alias_info is None or not argument.alias_info.is_write:
+            continue
+        place = args[k] if k < len(args) else kwargs.get(argument.name)
+        for position in tree_flatten(place)[0]:
+            if isinstance(position, int) and isinstance(originals[position], torch.Tensor):
+                found.append(position)
+    return found

@@ -14,32 +14,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import prod
 from typing import Any
 
-import numpy as np
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
-from .oracle import RANDOM_FACTORIES, answer, guessed_output
-from .schema import arguments, is_mutable, op_name
+from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
+from .running import as_array, runner
+from .schema import arguments, is_mutable, op_name, written_positions
+from .writes import Record, written
 
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
-
-
-class Record:
-    """What is known of one fake tensor: its reference, and the tensor it is a view of."""
-
-    __slots__ = ("base", "rebuild", "reference", "seen", "tensor", "version")
-
-    def __init__(self, tensor: torch.Tensor, reference: Reference) -> None:
-        self.tensor, self.reference = tensor, reference
-        self.base: Record | None = None
-        self.rebuild: Callable[[], None] | None = None
-        self.version = self.seen = 0
 
 
 class Call:
@@ -78,11 +66,24 @@ class Call:
         targets = self.outputs if outputs is None else outputs
         made = [tracer.value(t.shape if isinstance(t, torch.Tensor) else t) for t in targets]
         call = tracer.occurrence if any(isinstance(t, torch.Tensor) for t in targets) else 0
-        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, call))
+        first = next((k for k, out in enumerate(self.outputs) if targets and out is targets[0]), 0)
+        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, call, first))
         for target, value in zip(targets, made, strict=True):
             if isinstance(target, torch.Tensor):
                 tracer.set(target, value)
         return made
+
+    def unknown(self) -> None:
+        """A node without a rule: it is simulated with the real op, or passed through."""
+        tensors = [t for t in tree_flatten((self.args, self.kwargs))[0] if isinstance(t, torch.Tensor)]
+        self.emit("opaque", tensors)
+        if not self.tracer.suppressed:
+            self.tracer.graph.nodes[-1].run = runner(self.func, self.args, self.kwargs, self.outputs)
+
+    def companions(self) -> None:
+        """Further outputs (indices, saved statistics) that nothing needs to know anything about."""
+        for out in self.outputs[1:]:
+            self.tracer.set(out, Constant(tuple(out.shape), lambda: None))
 
     def alias(self, source: Any, output: int = 0) -> None:
         """The output is the same thing as `source` (a reference or a tensor)."""
@@ -146,6 +147,9 @@ class Tracer(TorchDispatchMode):
             record.reference = reference
             record.version += 1
 
+    def record_of(self, tensor: torch.Tensor) -> Record:
+        return self._records[id(tensor)]
+
     def reference(self, tensor: torch.Tensor) -> Reference:
         """What a tensor stands for in the graph."""
         if not isinstance(tensor, FakeTensor):
@@ -183,7 +187,7 @@ class Tracer(TorchDispatchMode):
         if tensor.device.type == "meta":
             return Constant(shape, lambda: None)
         kept = tensor.detach().clone() if tensor.numel() <= 4096 else tensor
-        return Constant(shape, lambda: _numpy(kept))
+        return Constant(shape, lambda: as_array(kept))
 
     def incoming(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor to compute with: fake for parameters, a shadow for what was overwritten, else itself."""
@@ -281,6 +285,7 @@ class Tracer(TorchDispatchMode):
         if not any_fake:
             return self._real(func, originals, tree_unflatten(flat, spec))
         args, kwargs = tree_unflatten(flat, spec)
+        refuse(name, args)
         known = answer(self, func, name, args, kwargs)
         if known is not None:
             return known[0]
@@ -334,21 +339,23 @@ class Tracer(TorchDispatchMode):
             if base is not None and record.base is None:
                 record.base = self._records[id(base)]
                 record.seen = record.base.version
-                record.rebuild = lambda call=call: self._lower(call)  # type: ignore[misc]
+                record.rebuild = lambda call=call: self._lower_again(call)  # type: ignore[misc]
+
+    def _lower_again(self, call: Call) -> None:
+        """A view that is derived anew is no call of the model's: it has no row of its own in a measurement."""
+        occurrence, self.occurrence = self.occurrence, 0
+        self._lower(call)
+        self.occurrence = occurrence
 
     def _lower(self, call: Call) -> None:
         if self.lower(call):
             return
-        tensors = [t for t in tree_flatten((call.args, call.kwargs))[0] if isinstance(t, torch.Tensor)]
-        nodes = call.emit("opaque", tensors)
-        if self.graph.nodes and not self.suppressed:
-            self.graph.nodes[-1].run = _runner(call.func, call.args, call.kwargs, call.outputs)
-        del nodes
+        call.unknown()
 
     def _mutate(self, func: Any, name: str, originals: list[Any], flat: list[Any], spec: Any, any_fake: bool) -> Any:
         """In-place and out= ops: compute the functional result, then give it to the tensor that is written."""
         occurrence = self.occurrence
-        positions = _written(func, originals, spec)
+        positions = written_positions(func, originals, spec)
         becomes_fake = any_fake
         for k in positions:
             flat[k] = self.writable(originals[k], becomes_fake)
@@ -368,30 +375,7 @@ class Tracer(TorchDispatchMode):
         call = Call(self, func, args, kwargs, list(results))
         self._lower(call)
         for target, result in zip(targets, results, strict=True):
-            self.written(target, self.reference(result))
-
-    def written(self, target: torch.Tensor, reference: Reference) -> None:
-        """`target` now holds `reference`: so does the part of its base that it shows."""
-        self.set(target, reference)
-        record = self._records[id(target)]
-        while record.base is not None:
-            base = record.base
-            share = prod(record.tensor.shape) / max(prod(base.tensor.shape), 1)
-            made = self.value(base.tensor.shape)
-            update = record.reference
-            if share >= 1.0:
-                op, inputs, attrs = "reshape", (update,), {}
-                if base.tensor.numel() == record.tensor.numel() and base.tensor.shape != record.tensor.shape:
-                    perm = _permutation(base.tensor, record.tensor)
-                    if perm is not None:
-                        op, attrs = "permute", {"perm": perm}
-            else:
-                op, inputs, attrs = "write", (base.reference, update), {"fraction": share}
-            self.add(Node(op, inputs, (made,), attrs, self.module, "write", self.occurrence))  # type: ignore[arg-type]
-            base.reference = made
-            base.version += 1
-            record.seen = base.version
-            record = base
+            written(self, target, self.reference(result))
 
 
 def _decomposes(func: Any) -> bool:
@@ -416,75 +400,6 @@ def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
     if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
         return False
     return _storage(tensor) in tracer._parameter_storages
-
-
-def _permutation(base: torch.Tensor, view: torch.Tensor) -> tuple[int, ...] | None:
-    """perm with base = view.permute(perm), if the view is a permutation of the base."""
-    if base.dim() != view.dim():
-        return None
-    perm, used = [], set()
-    for n, s in zip(base.shape, base.stride(), strict=True):
-        for k, (m, t) in enumerate(zip(view.shape, view.stride(), strict=True)):
-            if k not in used and n == m and s == t:
-                perm.append(k)
-                used.add(k)
-                break
-        else:
-            return None
-    return tuple(perm)
-
-
-def _numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
-    tensor = tensor.detach()
-    if tensor.is_complex():
-        tensor = torch.view_as_real(tensor.resolve_conj())
-    if tensor.dtype in (torch.bfloat16, torch.float16) or tensor.is_sparse:
-        tensor = tensor.to_dense().float() if tensor.is_sparse else tensor.float()
-    return tensor.cpu().numpy()
-
-
-def _written(func: Any, originals: list[Any], spec: Any) -> list[int]:
-    """Positions (in the flat arguments) of the tensors that an op writes."""
-    order = list(range(len(originals)))
-    args, kwargs = tree_unflatten(order, spec)
-    found: list[int] = []
-    for k, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
-            continue
-        place = args[k] if k < len(args) else kwargs.get(argument.name)
-        for position in tree_flatten(place)[0]:
-            if isinstance(position, int) and isinstance(originals[position], torch.Tensor):
-                found.append(position)
-    return found
-
-
-def _runner(func: Any, args: Any, kwargs: Any, outputs: list[Any]) -> Callable[..., list[Any] | None]:
-    """Runs the real op on arrays, for `core.unknown.simulate`."""
-    kinds = [(tuple(t.shape), t.dtype) for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
-
-    def run(arrays: list[Any]) -> list[Any] | None:
-        tensors: Iterator[torch.Tensor] = iter(
-            _as_tensor(array, shape, dtype) for array, (shape, dtype) in zip(arrays, kinds, strict=True)
-        )
-        swapped = tree_map(lambda a: next(tensors) if isinstance(a, torch.Tensor) else a, (args, kwargs))
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            torch.manual_seed(0)
-            out = func(*swapped[0], **swapped[1])
-        found = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        if len(found) < len(outputs):
-            return None
-        return [_numpy(t) for t in found[: len(outputs)]]
-
-    return run
-
-
-def _as_tensor(array: Any, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
-    made = torch.zeros(shape) if array is None else torch.as_tensor(np.array(array))
-    if dtype.is_floating_point:
-        return made.to(dtype)
-    if dtype.is_complex:
-        return made.to(dtype)
-    return (made > made.mean()) if dtype is torch.bool else made.round().clamp(min=0).to(dtype)
 
 
 @contextmanager

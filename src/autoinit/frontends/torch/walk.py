@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -16,12 +21,24 @@ from ...errors import TraceError
 from .custom import CustomRules, patched_functions
 from .inputs import device_of, dtype_of, signal_of
 from .lowering import has_lowering, lower
-from .normalised import SCALE_FREE, ScaleFree, hidden_hooks
+from .normalised import SCALE_FREE, ScaleFree, hidden_hooks, whole_lp_pooling
 from .state import named_modules_on, untouched
 from .tracer import Tracer, below_autograd
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
+
+
+@contextmanager
+def quiet_fake_tensors() -> Iterator[None]:
+    """A shape error is raised, with the layer's name; torch need not log it as well."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -71,17 +88,19 @@ def _walk(
 
     fake_args, fake_kwargs = tree_map(prepared, args), tree_map(prepared, kwargs)
     stack: list[str] = []
-    last = [""]
+    failed: list[str] = []
 
     def enter(name: str, module: nn.Module, _: Any) -> None:
         stack.append(tracer.module)
-        tracer.module = last[0] = name
+        tracer.module = name
         if custom.for_module(module) is not None:
             tracer.suppressed += 1
 
     def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
         rule = custom.for_module(module)
-        if rule is not None:
+        if sys.exc_info()[0] is not None:
+            failed.append(name)
+        elif rule is not None:
             tracer.suppressed -= 1
             if isinstance(rule, ScaleFree):
                 rule = rule.of(inputs[0])
@@ -94,8 +113,9 @@ def _walk(
         with (
             untouched(model, training), named_modules_on(model, enter, leave),
             patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node),
+            whole_lp_pooling(tracer),
         ):  # fmt: skip
-            with torch.compiler.set_stance("force_eager"), torch.enable_grad():
+            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors():
                 if below:
                     with below_autograd(), tracer:
                         out = model(*fake_args, **fake_kwargs)
@@ -103,11 +123,12 @@ def _walk(
                     with tracer:
                         out = model(*fake_args, **fake_kwargs)
     except Exception as error:
-        where = tracer.failed_at or last[0] or "forward"
+        name = tracer.failed_at or next(iter(failed), "")
+        where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
         received = ", ".join(_describe(a) for a in tree_flatten((args, kwargs))[0] if isinstance(a, (Input, torch.Tensor)))
         raise TraceError(
-            f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{where}'",
-            received=f"inputs {received}", fix="check the shape and dtype of inputs; does model(inputs) work?",
+            f"the model's forward failed: {type(error).__name__}: {error}", where=where,
+            received=f"inputs {received}", fix=_way_out(error),
         ) from error  # fmt: skip
     for t in tree_flatten(out)[0]:
         if isinstance(t, torch.Tensor):
@@ -131,6 +152,12 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
     tracer.add(node)
     for t, value in zip(outputs, values, strict=True):
         tracer.set(t, value)
+
+
+def _way_out(error: Exception) -> str:
+    if "numpy()" in str(error):
+        return "forward leaves PyTorch for NumPy, where it cannot be followed: give that layer a rule, @autoinit.rule(Layer)"
+    return "check the shape and dtype of inputs; does model(inputs) work?"
 
 
 def _describe(item: Any) -> str:
@@ -159,6 +186,10 @@ def _reader(p: torch.Tensor) -> Any:
         t = p.detach()
         if view is not None and not (view.whole and tuple(view.shape) == tuple(p.shape)):
             t = torch.as_strided(t, view.shape, view.stride, view.offset)
+        if t.numel() > LARGEST_READ and t.dim():
+            t = t[:: ceil(t.numel() / LARGEST_READ)]
+        if t.is_complex():
+            return t.resolve_conj().cpu().numpy()
         return t.to(torch.float32 if t.numel() > 2**20 else torch.float64).cpu().numpy()
 
     return read

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
+from ....core.propagate import DEAD
 from .table import aten, axis_of
 
 if TYPE_CHECKING:
@@ -188,12 +190,22 @@ def glu(call: Call) -> None:
     elementwise(call, "mul", [a, gate])
 
 
+def _is_dead(item: Any) -> bool:
+    """A very negative number: it marks entries for a softmax rather than being a value."""
+    if isinstance(item, torch.Tensor):
+        return item.numel() == 1 and not isinstance(item, FakeTensor) and float(item) <= DEAD
+    return float(item) <= DEAD
+
+
 @aten("where")
 def where(call: Call) -> None:
     if len(call.args) < 3:
-        call.emit("opaque", [t for t in call.args if isinstance(t, torch.Tensor)])
+        call.unknown()
         return
     condition, a, b = call.args[:3]
+    if isinstance(condition, FakeTensor) and not any(_is_dead(item) for item in (a, b)):
+        elementwise(call, "where", [condition, a, b])  # the condition may be a function of the same data
+        return
     inputs: list[Any] = [condition]
     for item in (a, b):
         if not isinstance(item, torch.Tensor):
@@ -209,7 +221,11 @@ def masked_fill(call: Call) -> None:
         array = call.tracer.reference(value)
         values = getattr(array, "array", lambda: None)()
         value = 0.0 if values is None else float(values.reshape(-1)[0])
-    call.emit("masked_fill", [call.args[0], call.args[1]], value=float(value))
+    x, mask = call.args[0], call.args[1]
+    if isinstance(mask, FakeTensor) and not _is_dead(value):
+        elementwise(call, "where", [mask, float(value), x])
+        return
+    call.emit("masked_fill", [x, mask], value=float(value))
 
 
 @aten("lerp")

@@ -12,8 +12,7 @@ if TYPE_CHECKING:
 
 def _normalize(call: Call, inputs: list[Any], **attrs: Any) -> None:
     call.emit("normalize", inputs, [call.outputs[0]], **attrs)
-    for k in range(1, len(call.outputs)):
-        call.emit("opaque", [inputs[0]], [call.outputs[k]])
+    call.companions()
 
 
 @aten("batch_norm", "native_batch_norm", "_native_batch_norm_legit", "cudnn_batch_norm")
@@ -70,5 +69,4 @@ def weight_norm(call: Call) -> None:
     v = call["v"]
     dim = call.get("dim", 0)
     call.emit("weight_norm", [v, call["g"]], [call.outputs[0]], axis=None if dim == -1 else dim)
-    for k in range(1, len(call.outputs)):
-        call.emit("opaque", [v], [call.outputs[k]])
+    call.companions()

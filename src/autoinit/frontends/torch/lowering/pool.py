@@ -10,12 +10,6 @@ if TYPE_CHECKING:
     from ..tracer import Call
 
 
-def _rest(call: Call, x: Any) -> None:
-    """Integer companions (indices) of a result."""
-    for k in range(1, len(call.outputs)):
-        call.emit("opaque", [x], [call.outputs[k]])
-
-
 def _spatial(call: Call) -> int:
     return int(next(c for c in call.name if c.isdigit()))
 
@@ -29,7 +23,7 @@ def max_pool(call: Call) -> None:
     call.emit("max_pool", [x], [call.outputs[0]], axes=tuple(range(x.dim() - n, x.dim())), window=window, stride=stride,
               padding=tuple((p, p) for p in per_axis(call["padding"], n)),
               dilation=per_axis(call["dilation"], n))  # fmt: skip
-    _rest(call, x)
+    call.companions()
 
 
 @aten("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -59,7 +53,7 @@ def adaptive_avg_pool(call: Call) -> None:
 def adaptive_max_pool(call: Call) -> None:
     x, n = call.args[0], _spatial(call)
     _adaptive(call, x, n, "max_pool", dilation=(1,) * n)
-    _rest(call, x)
+    call.companions()
 
 
 def _adaptive(call: Call, x: Any, n: int, op: str, **attrs: Any) -> None:
@@ -70,6 +64,9 @@ def _adaptive(call: Call, x: Any, n: int, op: str, **attrs: Any) -> None:
         kind = "mean" if op == "average_pool" else "max"
         call.emit("reduce", [x], [call.outputs[0]], kind=kind, axes=axes, keepdim=True)
         return
+    if any(w > s for s, w in zip(sizes, wanted, strict=True)):  # upsampling: entries are repeated
+        call.emit("interpolate", [x], [call.outputs[0]], axes=axes, mode="nearest", align_corners=False)
+        return
     window = tuple(max(-(-s // w), 1) for s, w in zip(sizes, wanted, strict=True))
     stride = tuple(max(s // w, 1) for s, w in zip(sizes, wanted, strict=True))
     call.emit(op, [x], [call.outputs[0]], axes=axes, window=window, stride=stride, padding=((0, 0),) * n, **attrs)
@@ -79,7 +76,7 @@ def _reduce(call: Call, kind: str, dims: Any, **attrs: Any) -> None:
     x = call.args[0]
     axes = axes_of(dims, x.dim())
     call.emit("reduce", [x], [call.outputs[0]], kind=kind, axes=axes, keepdim=bool(call.get("keepdim", False)), **attrs)
-    _rest(call, x)
+    call.companions()
 
 
 @aten("mean", "sum", "nansum", "nanmean", "logsumexp", "special_logsumexp", "amax", "amin", "prod", "any", "all")
@@ -135,7 +132,7 @@ def cumulative(call: Call) -> None:
     x = call.args[0]
     kind = call.name.split(".")[1].removeprefix("cum")
     if kind not in ("sum", "prod", "max", "min"):
-        call.emit("opaque", [x], [call.outputs[0]])
+        call.unknown()
         return
     call.emit("cumulative", [x], [call.outputs[0]], kind=kind, axis=axes_of(call["dim"], x.dim())[0])
-    _rest(call, x)
+    call.companions()

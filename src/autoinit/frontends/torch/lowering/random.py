@@ -22,8 +22,7 @@ def dropout(call: Call) -> None:
         shared = tuple(range(2, x.dim())) if "feature" in call.name else ()
         call.emit("dropout", [x], [call.outputs[0]], rate=rate, shared=shared,
                   kind="alpha" if "alpha" in call.name else "inverted")  # fmt: skip
-    for k in range(1, len(call.outputs)):
-        call.emit("opaque", [x], [call.outputs[k]])
+    call.companions()
 
 
 def _standard_normal(call: Call, shape: Any) -> Any:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def reshape(call: Call) -> None:
     x, out = call.args[0], call.outputs[0]
     if x.numel() != out.numel():  # a view as another dtype
-        call.emit("opaque", [x])
-    elif tuple(x.shape) == tuple(out.shape):
+        call.unknown()
+    elif tuple(call.tracer.reference(x).shape) == tuple(out.shape):  # x itself may have been reshaped in place
         call.emit("identity", [x])
     else:
         call.emit("reshape", [x])
@@ -67,7 +67,7 @@ def repeat(call: Call) -> None:
 def repeat_interleave(call: Call) -> None:
     x, axis = call.args[0], call.get("dim")
     if axis is None or not isinstance(call.args[1], int):
-        call.emit("opaque", [x])
+        call.unknown()
         return
     call.emit("repeat", [x], repeats=tuple(b // a for a, b in zip(x.shape, call.outputs[0].shape, strict=True)))
 
@@ -141,8 +141,7 @@ def pad_by_copy(call: Call) -> None:
 @aten("roll", "flip", "fliplr", "flipud", "sort", "msort")
 def shuffle(call: Call) -> None:
     call.emit("shuffle", [call.args[0]], [call.outputs[0]])
-    for out in call.outputs[1:]:
-        call.emit("opaque", [call.args[0]], [out])
+    call.companions()
 
 
 @aten("clone", "contiguous", "to", "_to_copy", "detach", "alias", "lift", "lift_fresh", "lift_fresh_copy", "type_as",
@@ -172,7 +171,7 @@ def filled(call: Call) -> None:
         return
     shape = tuple(out.shape)
     tensor = torch.full((1,) * len(shape), float(value), dtype=torch.float64)
-    call.tracer.set(out, Constant(shape, lambda: tensor.numpy().repeat(1, 0)))
+    call.tracer.set(out, Constant(shape, tensor.numpy))
 
 
 @aten("index_select")
@@ -202,7 +201,7 @@ def index(call: Call) -> None:
         (flat,) = call.emit("reshape", [x], [shape])
         call.emit("slice", [flat], axis=used[0], start=0, stop=out.shape[used[0]], step=1)
         return
-    call.emit("opaque", [x])
+    call.unknown()
 
 
 def _joint_chance(x: torch.Tensor, indices: list[Any], used: list[int]) -> Any:
@@ -222,7 +221,7 @@ def gather(call: Call) -> None:
     same_rank = x.dim() == out.dim()
     differing = [a for a in range(x.dim()) if same_rank and x.shape[a] != out.shape[a]]
     if not same_rank:
-        call.emit("opaque", [x])
+        call.unknown()
         return
     current: Any = x
     shape = list(x.shape)
@@ -236,6 +235,8 @@ def gather(call: Call) -> None:
       "index_add", "slice_scatter", "select_scatter", "scatter_reduce")  # fmt: skip
 def write(call: Call) -> None:
     base = call.args[0]
+    if _by_mask(call):
+        return
     update: Any = next((call.values[k] for k in ("src", "values", "source", "value") if k in call.values), None)
     if not isinstance(update, torch.Tensor):
         update = torch.full((), float(update or 0.0))
@@ -243,6 +244,18 @@ def write(call: Call) -> None:
     if update.dim() != base.dim() and update.numel() == 1:
         share = min(_index_share(call, base), 1.0)
     call.emit("write", [base, update], [call.outputs[0]], fraction=share)
+
+
+def _by_mask(call: Call) -> bool:
+    """x[mask] = number, with a mask of the shape of x: a choice entry by entry."""
+    indices, values = call.values.get("indices"), call.values.get("values")
+    if not isinstance(indices, (list, tuple)) or len(indices) != 1 or not isinstance(values, torch.Tensor):
+        return False
+    mask, base = indices[0], call.args[0]
+    if mask is None or mask.dtype is not torch.bool or mask.shape != base.shape or values.numel() != 1:
+        return False
+    call.emit("elementwise", [mask, values, base], fn="where", params=())
+    return True
 
 
 def _index_share(call: Call, base: torch.Tensor) -> float:

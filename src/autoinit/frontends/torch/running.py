@@ -1,0 +1,48 @@
+"""Real ops on real arrays: values of constants, and the op that a simulation runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+
+def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
+    tensor = tensor.detach()
+    if tensor.is_complex():
+        tensor = tensor.resolve_conj()
+    if tensor.dtype in (torch.bfloat16, torch.float16) or tensor.is_sparse:
+        tensor = tensor.to_dense().float() if tensor.is_sparse else tensor.float()
+    return tensor.cpu().numpy()
+
+
+def runner(func: Any, args: Any, kwargs: Any, outputs: list[Any]) -> Callable[..., list[Any] | None]:
+    """Runs the real op on arrays, for `core.unknown.simulate`."""
+    kinds = [(tuple(t.shape), t.dtype) for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+
+    def run(arrays: list[Any]) -> list[Any] | None:
+        tensors: Iterator[torch.Tensor] = iter(
+            _as_tensor(array, shape, dtype) for array, (shape, dtype) in zip(arrays, kinds, strict=True)
+        )
+        swapped = tree_map(lambda a: next(tensors) if isinstance(a, torch.Tensor) else a, (args, kwargs))
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.manual_seed(0)
+            out = func(*swapped[0], **swapped[1])
+        found = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
+        if len(found) < len(outputs):
+            return None
+        return [as_array(t) for t in found[: len(outputs)]]
+
+    return run
+
+
+def _as_tensor(array: Any, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    made = torch.zeros(shape) if array is None else torch.as_tensor(np.array(array))
+    if dtype.is_floating_point:
+        return made.to(dtype)
+    if dtype.is_complex:  # the power in equal parts, the two parts unrelated
+        return torch.complex(made.double(), made.double().flip(0) if made.dim() else made.double()).to(dtype) * 2**-0.5
+    return (made > made.mean()) if dtype is torch.bool else made.round().clamp(min=0).to(dtype)
