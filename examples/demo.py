@@ -75,6 +75,7 @@ def train(model: nn.Module, digits: Digits, seed: int = 0) -> Iterator[tuple[flo
 
 def main() -> None:
     begin = time.perf_counter()
+    torch.set_num_threads(1)  # the network is small: more threads only wait for each other on a busy machine
     torch.manual_seed(0)
     default = PreactResNet(depth=56, bottleneck=False, norm=False, in_channels=1)
     model = copy.deepcopy(default)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from .expression import X, Expr, affine, evaluate
+from .expression import Expr, X, affine, evaluate
 
 if TYPE_CHECKING:
     from .signal import Array, Signal
@@ -77,7 +77,7 @@ def points_of(signal: Signal, stretch: tuple[float, float] | None = None) -> Arr
     if signal.source is not signal:
         return np.asarray(evaluate(signal.expr, points_of(signal.source)), float)
     if signal.parts is None:
-        return signal.mean + np.sqrt(signal.variance) * normal_points()
+        return np.asarray(signal.mean + np.sqrt(signal.variance) * normal_points())
     key = ("points", stretch)
     found = signal.memo.get(key)
     if found is None:
@@ -89,7 +89,7 @@ def points_of(signal: Signal, stretch: tuple[float, float] | None = None) -> Arr
             spread = float(made.std())
             made = signal.mean + (made - made.mean()) * (np.sqrt(signal.variance) / spread if spread > 0 else 1.0)
         found = made
-        signal.memo[key] = found  # type: ignore[assignment]
+        signal.memo[key] = found
     return found  # type: ignore[return-value]
 
 

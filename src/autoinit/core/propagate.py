@@ -16,7 +16,7 @@ from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
 from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .positive import shifted
-from .signal import Signal, constant, from_array, independent
+from .signal import Signal, constant, from_array
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
 
@@ -391,8 +391,3 @@ class _Lazy:
             made = self.run.evaluate(self.node, signals)
             self.done = made
         return self.done[k]
-
-
-def project_independent() -> Callable[[Signal], Signal]:
-    """The paper's model of the signal."""
-    return independent

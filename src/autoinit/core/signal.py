@@ -15,10 +15,11 @@ Beside the moments a signal remembers, cheaply, where it comes from:
 * ``terms``: the tensor as a linear combination of averages of other signals, so that x - mean(x) is exact.
 * ``profiles``: how E[x^2] varies along an axis (mean 1), made by zero padding and causal masks.
 * ``live``: which entries a mask leaves alive, for a softmax that follows.
-* ``deficiency``: how much fewer directions than features the tensor really has: 1/(effective width) - 1/features, for the
-  last contraction's input and everything before it. Attention needs it (its keys and values share their input).
-* ``volatility``: relative covariance of the *local variances* of two entries (see `core.volatility`): the scatter of finite
-  width, of gates and of samples, which a function that follows turns into covariance.
+* ``deficiency``: how much fewer directions than features the tensor really has: 1/(effective width) - 1/features,
+  for the last contraction's input and everything before it. Attention needs it (its keys and values share their
+  input).
+* ``volatility``: relative covariance of the *local variances* of two entries (see `core.volatility`): the scatter of
+  finite width, of gates and of samples, which a function that follows turns into covariance.
 
 Convention: along an axis of size 1 there are no different indices; there K(S with a) = K(S), so that
 broadcasting along it changes nothing.
@@ -32,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .expression import X, Expr, affine
+from .expression import Expr, X, affine
 from .gaussian import analyse
 from .marginal import ShapedAnalysis, Sum
 
@@ -50,8 +51,8 @@ class Signal:
     """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
 
     __slots__ = (
-        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "expr", "live", "memo", "parts", "profiles", "shape", "source", "terms",
-        "_volatility",
+        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "_volatility", "expr", "live", "memo", "parts",
+        "profiles", "shape", "source", "terms",
     )  # fmt: skip
 
     def __init__(
@@ -251,7 +252,7 @@ def _linear_share(source: Signal, expr: Expr) -> float:
     spread = analysis.second - analysis.mean**2
     if variance <= 0 or spread <= 0:
         return 0.0
-    slope = (float(analysis.cross(variance)) - mean * analysis.mean) / variance
+    slope = (float(analysis.cross(np.array([variance]))[0]) - mean * analysis.mean) / variance
     return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
 
 

@@ -10,8 +10,9 @@ with E[f] ~ r^b and E[f^2] ~ r^a near the working point,
 
     E[f f'] gains  m^2 ((1+V(0))^(b(b-1)) (1+V(S))^(b^2) - 1),
 
-and the volatility of f is (1+V)^(a^2) - 1. (E[f^2] would gain a factor (1+V(0))^(a(a-1)/2). It is left out on purpose:
-where a > 1 that mean is made by rare draws, and weights solved for it would let the typical draw vanish.) A contraction over a fan n averages the squares of n entries,
+and the volatility of f is (1+V)^(a^2) - 1. (E[f^2] would gain a factor (1+V(0))^(a(a-1)/2). It is left out on
+purpose: where a > 1 that mean is made by rare draws, and weights solved for it would let the typical draw vanish.)
+A contraction over a fan n averages the squares of n entries,
 
     V'(S) = V(S, another feature) + Q(S)/n,     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature,
 

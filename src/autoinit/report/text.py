@@ -11,6 +11,8 @@ from .data import LayerRow, first_problem, is_problem, layer_rows, short_op, ver
 from .fold import Fold, fold
 
 WIDTH = 120
+SHORTEST = 12
+"""The first column is not made narrower than this."""
 MOST_NOTES = 6
 COLOURS = {"ok": "green", "low": "yellow", "high": "yellow", "vanishing": "red", "exploding": "red", "invalid": "red"}
 
@@ -44,16 +46,16 @@ def measurement_table(measurement: Measurement) -> str:
         "layer",
         "op",
         "output",
-        "mean: predicted",
-        "measured",
-        "variance: predicted",
-        "measured",
+        "mean pred.",
+        "meas.",
+        "var. pred.",
+        "meas.",
         "ratio",
         "verdict",
     ]
     cells: list[list[str] | str] = [
         [
-            _path(r.predicted.module or "(model)"),
+            r.predicted.module or "(model)",
             short_op(r.predicted.op),
             _shape(r.predicted.shape),
             f"{r.predicted.mean:.3f}",
@@ -101,24 +103,24 @@ def without_empty(heads: list[str], rows: list[list[str] | str]) -> tuple[list[s
 
 
 def aligned(heads: Sequence[str], rows: Iterable[Sequence[str] | str], left: int) -> list[str]:
-    """Columns of one width each, the first `left` (and the last) flush left; a plain string is a line of its own."""
+    """Columns of one width each; a plain string is a line of its own.
+
+    The first `left` columns and the last are flush left; the first is shortened until everything fits.
+    """
     rows = list(rows)
     full = [r for r in rows if not isinstance(r, str)]
     widths = [max(len(r[k]) for r in [heads, *full]) for k in range(len(heads))]
+    room = WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
+    widths[0] = min(widths[0], max(room, SHORTEST))
 
     def line(cells: Sequence[str]) -> str:
-        last = len(cells) - 1
-        padded = [
-            c.ljust(w) if k < left or k == last else c.rjust(w)
-            for k, (c, w) in enumerate(zip(cells, widths, strict=True))
-        ]
+        cells = [_path(cells[0], widths[0]), *cells[1:]]
+        flush = [*range(left), len(cells) - 1]
+        padded = [c.ljust(w) if k in flush else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))]
         return "  ".join(padded).rstrip()
 
-    return [
-        line(heads),
-        "─" * min(sum(widths) + 2 * (len(widths) - 1), WIDTH),
-        *(r if isinstance(r, str) else line(r) for r in rows),
-    ]
+    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
+    return [line(heads), rule, *(r if isinstance(r, str) else line(r) for r in rows)]
 
 
 def _title(plan: Plan) -> str:
@@ -144,7 +146,7 @@ def _problems(plan: Plan, rows: list[LayerRow]) -> list[str]:
 
 def _cells(row: LayerRow) -> list[str]:
     return [
-        _path(row.name),
+        row.name,
         row.op,
         _shape(row.shape),
         "" if row.fan is None else f"{row.fan:.4g}",
@@ -181,8 +183,10 @@ def _shape(shape: Sequence[int]) -> str:
     return "×".join(str(n) for n in shape)
 
 
-def _path(name: str, longest: int = 34) -> str:
-    return name if len(name) <= longest else f"{name[:12]}…{name[-(longest - 13) :]}"
+def _path(name: str, longest: int) -> str:
+    """The end of a module's path tells more than its middle."""
+    head = longest // 3
+    return name if len(name) <= longest else f"{name[:head]}…{name[-(longest - head - 1) :]}"
 
 
 def _cut(line: str) -> str:

@@ -7,15 +7,13 @@ import torch
 from ...core.plan import ParameterPlan, PartPlan
 
 
-def centred_bias(
-    fresh: dict[str, torch.Tensor], parameters: dict[str, torch.nn.Parameter], entry: ParameterPlan, part: PartPlan
-) -> None:
-    """Write the bias that belongs to the (freshly drawn) weight into ``fresh[entry.name]``."""
-    weight = fresh.get(part.of, parameters.get(part.of))
+def centred_bias(parameters: dict[str, torch.nn.Parameter], entry: ParameterPlan, part: PartPlan) -> None:
+    """Write the bias that belongs to the (freshly drawn) weight."""
+    weight = parameters.get(part.of)
     if weight is None:
         return
     view = torch.as_strided(weight.detach().float(), part.of_shape, part.of_stride, part.of_offset)
-    target = torch.as_strided(fresh[entry.name], part.shape, part.stride, part.offset)
+    target = torch.as_strided(parameters[entry.name].detach(), part.shape, part.stride, part.offset)
     target.copy_((-part.value * row_sums(view, part.rows, part.groups)).reshape(target.shape).to(target.dtype))
 
 

@@ -8,26 +8,36 @@ import torch
 
 from ...core.plan import ParameterPlan, PartPlan, Plan
 from ...core.sampling import CUT, TRUNCATED_STD, UNIFORM_BOUND, name_seed
+from ...errors import PlanError
 
 LOW_PRECISION = (torch.bfloat16, torch.float16)
 
 
+KINDS = ("truncated_normal", "normal", "uniform", "orthogonal", "constant", "centre")
+
+
 def filled(parameter: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int) -> torch.Tensor:
-    """New values for a parameter (regions that no part covers keep theirs)."""
-    dtype = torch.float32 if parameter.dtype in LOW_PRECISION else parameter.dtype
-    single = len(plan.parts) == 1 and prod(plan.parts[0].shape) == parameter.numel()
-    if single:
-        out = torch.empty_strided(parameter.shape, parameter.stride(), dtype=dtype, device=parameter.device)
-    else:
-        out = parameter.detach().to(dtype, copy=True, memory_format=torch.preserve_format)
+    """New values for a parameter (regions that no part covers keep theirs), leaving it alone."""
+    out = parameter.detach().clone(memory_format=torch.preserve_format)
+    fill(out, plan, whole, seed)
+    return out
+
+
+def fill(out: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int) -> None:
+    """Draw every part of a parameter in place; low precision is drawn in float32 and rounded."""
     for k, part in enumerate(plan.parts):
-        generator = torch.Generator(device=parameter.device).manual_seed(name_seed(seed, plan.name, k))
-        if single and tuple(part.shape) == tuple(parameter.shape):
+        generator = torch.Generator(device=out.device).manual_seed(name_seed(seed, plan.name, k))
+        if tuple(part.shape) == tuple(out.shape) and prod(part.shape) == out.numel():
             view = out
         else:
-            view = torch.as_strided(out, part.shape, part.stride, part.offset)
-        draw(view, part, whole.distribution if part.kind == "random" else part.kind, generator)
-    return out.to(parameter.dtype)
+            view = torch.as_strided(out, part.shape, part.stride, part.offset + out.storage_offset())
+        kind = whole.distribution if part.kind == "random" else part.kind
+        if out.dtype in LOW_PRECISION:
+            wide = torch.empty(view.shape, dtype=torch.float32, device=out.device)
+            draw(wide, part, kind, generator)
+            view.copy_(wide)
+        else:
+            draw(view, part, kind, generator)
 
 
 def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generator) -> None:
@@ -51,7 +61,8 @@ def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generat
     elif kind == "orthogonal":
         orthogonal(view, part, generator)
     else:
-        raise ValueError(f"unknown kind of filling: {kind}")
+        raise PlanError("the plan asks for a filling that does not exist", where="Plan.apply", received=kind,
+                        fix="make a new plan")  # fmt: skip
 
 
 def truncated_normal(view: torch.Tensor, std: float, generator: torch.Generator) -> None:

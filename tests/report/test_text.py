@@ -1,0 +1,91 @@
+"""The tables: readable, complete, at most 120 columns, and without rich."""
+
+from __future__ import annotations
+
+import builtins
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor, nn  # noqa: E402
+
+import autoinit  # noqa: E402
+from autoinit.report import show, table  # noqa: E402
+from autoinit.report.text import WIDTH  # noqa: E402
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.expand_with_a_long_name_that_fills_the_column = nn.Linear(width, 4 * width)
+        self.contract = nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.contract(torch.relu(self.expand_with_a_long_name_that_fills_the_column(x)))
+
+
+def net() -> nn.Sequential:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(10, 32), *(Block(32) for _ in range(12)), nn.Linear(32, 3))
+
+
+def test_plan_table() -> None:
+    plan = autoinit.plan(net(), (16, 10))
+    text = str(plan)
+    lines = text.splitlines()
+    assert text == table(plan)
+    assert max(map(len, lines)) <= WIDTH
+    assert "as 1 (" in text and "2 … 12" in text
+    assert lines[-1] == plan.summary()
+    assert "first problem" not in text
+    assert f"{plan['0.weight'].std:.4f}" in text
+
+
+def test_checked_table_puts_the_first_problem_on_top() -> None:
+    model = net()
+    autoinit.initialize(model, (16, 10))
+    with torch.no_grad():
+        model[13].weight.mul_(1e3)
+    lines = str(autoinit.check(model, (16, 10))).splitlines()
+    assert "as it is now" in lines[0]
+    assert lines[1].startswith("first problem: 13 (linear): variance") and lines[1].endswith("exploding")
+    assert " std" not in lines[3] and " variance out" in lines[3]  # columns that say nothing are left out
+
+
+def test_measurement_table() -> None:
+    model = net()
+    autoinit.initialize(model, (16, 10))
+    measured = autoinit.measure(model, (16, 10))
+    lines = str(measured).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert len(lines) >= 26 + 4
+    assert lines[-1].startswith("26 weight layers")
+
+
+def test_warnings_are_shown_before_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = autoinit.plan(net(), (16, 10))
+    plan.notes += [autoinit.core.plan.Note("warning", f"layer {k}", "x" * 200) for k in range(9)]
+    lines = str(plan).splitlines()
+    assert lines[1].startswith("warning: layer 0")
+    assert any(line.startswith("... and 3 more") for line in lines)
+    assert max(map(len, lines)) <= WIDTH
+
+
+def test_works_without_rich(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *args, **kwargs):
+        if name.split(".")[0] == "rich":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    plan = autoinit.plan(net(), (16, 10))
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    show(plan)
+    assert capsys.readouterr().out.strip() == str(plan).strip()
+
+
+def test_a_model_of_one_layer() -> None:
+    assert "1 weight layers" in str(autoinit.plan(nn.Linear(3, 4), (5, 3)))

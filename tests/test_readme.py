@@ -1,0 +1,46 @@
+"""Every Python block of the README and of the documentation runs, in order, one name space per file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+
+import autoinit
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_code_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = path.read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "readme"}
+    known = dict(autoinit.api._USER_RULES)
+    try:
+        for match in BLOCK.finditer(text):
+            line = text[: match.start()].count("\n") + 1
+            exec(compile("\n" * line + match.group(1), str(path), "exec"), names)  # keeps line numbers
+    finally:
+        autoinit.api._USER_RULES.clear()
+        autoinit.api._USER_RULES.update(known)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in LINK.findall(path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_the_output_in_the_readme_is_what_the_code_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = next(BLOCK.finditer(text))
+    exec(first.group(1), {})
+    shown = text[first.end() :].split("```\n", 2)[1]
+    assert capsys.readouterr().out.strip() == shown.strip()
