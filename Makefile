@@ -35,4 +35,4 @@ bench: $(STAMP)
 	$(BIN)/python -m benchmarks.speed
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info
+	rm -rf $(VENV) signal.png .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

@@ -20,7 +20,7 @@ def mlp() -> nn.Sequential:
     return nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.Tanh(), nn.Linear(64, 10))
 
 
-# --- plan, initialize, check, measure -----------------------------------------------------------------------------------
+# --- plan, initialize, check, measure -------------------------------------------------
 
 
 def test_initialize_is_plan_and_apply() -> None:
@@ -59,7 +59,13 @@ def test_measure_puts_measured_beside_predicted() -> None:
     autoinit.initialize(model, (256, 64))
     found = autoinit.measure(model, (256, 64), repeats=4)
     assert [r.predicted.module for r in found.weight_layers] == ["0", "2", "4"]
-    assert [r.predicted.op for r in found.rows] == ["aten.linear", "aten.relu", "aten.linear", "aten.tanh", "aten.linear"]
+    assert [r.predicted.op for r in found.rows] == [
+        "aten.linear",
+        "aten.relu",
+        "aten.linear",
+        "aten.tanh",
+        "aten.linear",
+    ]
     for row in found.rows:
         assert row.ratio == pytest.approx(1.0, abs=0.15)  # predicted from these very weights
     assert found.within(1.5) == 1.0
@@ -117,11 +123,13 @@ def test_skip_and_only_take_names_of_tied_parameters() -> None:
     assert plan["0.weight"].reason == "skipped by name"
 
 
-# --- plans as data --------------------------------------------------------------------------------------------------------
+# --- plans as data -------------------------------------------------
 
 
 def test_plan_round_trip(tmp_path) -> None:
-    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 8, 3), nn.Flatten(), nn.Linear(128, 4))
+    model = nn.Sequential(
+        nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Conv2d(16, 8, 3), nn.Flatten(), nn.Linear(128, 4)
+    )
     plan = autoinit.plan(model, (8, 3, 8, 8), center="bias", seed=11)
     path = tmp_path / "plan.json"
     plan.save(path)
@@ -157,7 +165,7 @@ def test_plan_answers_questions() -> None:
         plan["3.weight"]
 
 
-# --- rules of the user's own ------------------------------------------------------------------------------------------------
+# --- rules of the user's own -------------------------------------------------
 
 
 class Amplify(nn.Module):
@@ -272,7 +280,10 @@ def test_independent_rule_set_is_the_papers_model() -> None:
     """Global average pooling of correlated places: the paper's model divides by their number."""
     model = nn.Sequential(nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 8))
     inputs = Input((16, 8, 4, 4), correlation={2: 0.9, 3: 0.9})
-    ours, paper = autoinit.plan(model, inputs), autoinit.plan(model, inputs, rules=autoinit.RuleSet({}, autoinit.independent))
+    ours, paper = (
+        autoinit.plan(model, inputs),
+        autoinit.plan(model, inputs, rules=autoinit.RuleSet({}, autoinit.independent)),
+    )
     pooled = [next(t for t in p.tensors if t.module == "1") for p in (ours, paper)]
     relu = next(t for t in paper.tensors if t.module == "0")
     assert pooled[1].variance == pytest.approx(relu.variance / 16, rel=1e-6)

@@ -52,7 +52,7 @@ def refused(model, inputs, kind: type, text: str, entry_points=ENTRY_POINTS, **o
     return caught.value
 
 
-# --- models -----------------------------------------------------------------------------------------------------------
+# --- models -------------------------------------------------
 
 
 @pytest.mark.parametrize("thing", [3, "model", {}, nn.Linear, torch.zeros(3), None, lambda x: x])
@@ -79,7 +79,7 @@ def test_everything_frozen_is_a_warning() -> None:
     assert snapshot(model) == before
 
 
-# --- inputs -----------------------------------------------------------------------------------------------------------
+# --- inputs -------------------------------------------------
 
 
 def deep() -> nn.Module:
@@ -139,18 +139,22 @@ def test_unknown_keyword_of_forward() -> None:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"shape": (-1, 3)}, "not negative"), ({"shape": 5}, "sequence of sizes"), ({"shape": X, "variance": -1.0}, "not negative"),
-        ({"shape": X, "mean": math.inf}, "finite"), ({"shape": X, "vocabulary": 0}, "at least one word"),
-        ({"shape": X, "correlation": 1.5}, "between -1 and 1"), ({"shape": X, "correlation": {4: 0.5}}, "2 axes"),
+        ({"shape": (-1, 3)}, "not negative"),
+        ({"shape": 5}, "sequence of sizes"),
+        ({"shape": X, "variance": -1.0}, "not negative"),
+        ({"shape": X, "mean": math.inf}, "finite"),
+        ({"shape": X, "vocabulary": 0}, "at least one word"),
+        ({"shape": X, "correlation": 1.5}, "between -1 and 1"),
+        ({"shape": X, "correlation": {4: 0.5}}, "2 axes"),
     ],
-)  # fmt: skip
+)
 def test_input_descriptions(arguments, text: str) -> None:
     with pytest.raises(InputError, match=text) as caught:
         Input(**arguments)
     assert_complete(caught.value)
 
 
-# --- options ----------------------------------------------------------------------------------------------------------
+# --- options -------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -181,7 +185,7 @@ def test_repeats(repeats) -> None:
     refused(nn.Linear(16, 16), X, OptionError, "positive integer", [autoinit.measure], repeats=repeats)
 
 
-# --- signals that misbehave -------------------------------------------------------------------------------------------
+# --- signals that misbehave -------------------------------------------------
 
 ILL = {
     "exp of a huge variance": (lambda x: torch.exp(40 * x), "overflows"),
@@ -234,11 +238,16 @@ def test_constant_signal_is_no_problem() -> None:
     assert not plan.warnings
 
 
-# --- forwards that need values, weights that are broken -----------------------------------------------------------------
+# --- forwards that need values, weights that are broken -------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "function", [lambda x: x[: int(x.abs().sum().item()) + 1], lambda x: x * sum(x[0].tolist()), lambda x: x if x.sum() > 0 else -x]
+    "function",
+    [
+        lambda x: x[: int(x.abs().sum().item()) + 1],
+        lambda x: x * sum(x[0].tolist()),
+        lambda x: x if x.sum() > 0 else -x,
+    ],
 )
 def test_forward_that_needs_values_is_told(function) -> None:
     plan = autoinit.plan(Between(function), X)
@@ -279,7 +288,7 @@ def test_nan_in_weights_that_count_is_a_warning() -> None:
     assert snapshot(model) == before
 
 
-# --- plans ------------------------------------------------------------------------------------------------------------
+# --- plans -------------------------------------------------
 
 
 def test_plan_for_another_model_changes_nothing() -> None:

@@ -43,7 +43,7 @@ def assert_second_moment(tensors: list[torch.Tensor], expected: float, model_err
     assert abs(found.mean() - expected) <= 5 * error + model_error * expected, (found.mean(), error, expected)
 
 
-# --- contraction weights -------------------------------------------------------------------------------------------
+# --- contraction weights -------------------------------------------------
 
 
 def test_weight_of_a_contraction_is_solved_for_the_second_moment() -> None:
@@ -86,7 +86,7 @@ def test_packed_projection_is_set_part_by_part() -> None:
     assert drawn.tolist() == pytest.approx([1 / 8, 1 / 16, 1 / 24], rel=5 / sqrt(2 * 64 * 64))
 
 
-# --- biases --------------------------------------------------------------------------------------------------------
+# --- biases -------------------------------------------------
 
 
 def test_bias_is_zero() -> None:
@@ -163,7 +163,7 @@ def test_strided_transposed_convolution_is_not_centred() -> None:
     assert autoinit.plan(model, (4, 8, 6, 6), center="bias")["1.bias"].action == "zero"
 
 
-# --- embeddings ----------------------------------------------------------------------------------------------------
+# --- embeddings -------------------------------------------------
 
 
 class Tied(nn.Module):
@@ -198,7 +198,7 @@ def test_tied_embedding_the_projection_wins() -> None:
     assert plan["mix.weight"].std == pytest.approx(1 / (sqrt(64) * table.std), rel=1e-5)
 
 
-# --- what is left as it is -----------------------------------------------------------------------------------------
+# --- what is left as it is -------------------------------------------------
 
 
 def unchanged(model: nn.Module, inputs, *names: str, **options) -> autoinit.Plan:
@@ -268,7 +268,7 @@ def test_zero_weights_are_a_decision() -> None:
     assert model[2].weight.any()
 
 
-# --- frozen, skipped ------------------------------------------------------------------------------------------------
+# --- frozen, skipped -------------------------------------------------
 
 
 def backbone_and_head() -> nn.Sequential:
@@ -304,7 +304,7 @@ def test_apply_never_writes_a_frozen_parameter() -> None:
     assert torch.equal(before, model[0].weight)
 
 
-# --- weights made inside forward -------------------------------------------------------------------------------------
+# --- weights made inside forward -------------------------------------------------
 
 
 class StandardisedConv(nn.Conv2d):
@@ -389,7 +389,7 @@ def test_weight_whose_scale_cannot_be_set_is_accounted(name: str) -> None:
     assert_second_moment(outputs(model, model[1], (64, 128)), 1.0, model_error=0.1)
 
 
-# --- recurrent ------------------------------------------------------------------------------------------------------
+# --- recurrent -------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN", "projected", "bidirectional"])
@@ -433,7 +433,7 @@ def test_recurrent_layer_passes_its_statistics_on() -> None:
     assert_second_moment(outputs(model, model.head, (64, 12, 32)), 1.0, model_error=0.1)
 
 
-# --- shared, unreached ----------------------------------------------------------------------------------------------
+# --- shared, unreached -------------------------------------------------
 
 
 def test_parameter_used_twice_first_use_decides() -> None:

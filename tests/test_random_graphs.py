@@ -96,7 +96,11 @@ def layer(draw, kind: str) -> nn.Module:
     parts = [conv(draw) if kind == "image" else dense(draw), activation(draw)]
     extra = draw(st.sampled_from(["none", "none", "norm", "dropout"]))
     if extra == "norm":
-        norms = [nn.BatchNorm2d(WIDTH), nn.GroupNorm(4, WIDTH)] if kind == "image" else [nn.LayerNorm(WIDTH), nn.RMSNorm(WIDTH)]
+        norms = (
+            [nn.BatchNorm2d(WIDTH), nn.GroupNorm(4, WIDTH)]
+            if kind == "image"
+            else [nn.LayerNorm(WIDTH), nn.RMSNorm(WIDTH)]
+        )
         parts.insert(draw(st.integers(0, 1)), norms[draw(st.integers(0, 1))])
     if extra == "dropout":
         parts.append(nn.Dropout(draw(st.sampled_from([0.1, 0.5]))))

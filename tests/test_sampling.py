@@ -61,7 +61,7 @@ def test_shape_of_the_distribution(distribution: str) -> None:
     assert float(z.pow(4).mean()) == pytest.approx(KURTOSIS[distribution], abs=5 * error)
 
 
-# --- seeds ------------------------------------------------------------------------------------------------------------
+# --- seeds -------------------------------------------------
 
 
 class Pair(nn.Module):
@@ -137,7 +137,7 @@ def test_seed_of_apply_wins() -> None:
     assert torch.equal(model.a.weight, other.a.weight)
 
 
-# --- precision and memory ------------------------------------------------------------------------------------------------
+# --- precision and memory -------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64])
@@ -162,7 +162,7 @@ def test_memory_format_does_not_matter(distribution: str) -> None:
     assert strided.weight.is_contiguous(memory_format=torch.channels_last)
 
 
-# --- orthogonal ---------------------------------------------------------------------------------------------------------
+# --- orthogonal -------------------------------------------------
 
 
 def orthogonal_rows(matrix: torch.Tensor, std: float) -> None:
@@ -238,7 +238,7 @@ def test_transposed_weight_of_a_matmul() -> None:
     orthogonal_rows(model.weight.detach().T, plan["weight"].std)
 
 
-# --- all or nothing -------------------------------------------------------------------------------------------------------
+# --- all or nothing -------------------------------------------------
 
 
 def test_apply_is_all_or_nothing() -> None:

@@ -41,7 +41,9 @@ def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             return x.scaled(layer.gain)
     """
     if not isinstance(target, type) and not callable(target):
-        raise OptionError("a rule is for a layer class or a function", received=repr(target), fix="@autoinit.rule(MyLayer)")
+        raise OptionError(
+            "a rule is for a layer class or a function", received=repr(target), fix="@autoinit.rule(MyLayer)"
+        )
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         if target in _USER_RULES:
@@ -69,10 +71,22 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
         neutral = {k: v for k, v in given.items() if isinstance(k, str)}
         unknown = [k for k in neutral if k not in RULES]
         if unknown:
-            raise OptionError("no such op", where="option 'rules'", received=unknown[0],
-                              fix="keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY")  # fmt: skip
-        return RuleSet({**RULES, **neutral}), {**_USER_RULES, **{k: v for k, v in given.items() if not isinstance(k, str)}}
-    raise OptionError("'rules' takes a mapping or a rule set", where="option 'rules'", received=type(given).__name__, fix="rules={MyLayer: my_rule}")
+            raise OptionError(
+                "no such op",
+                where="option 'rules'",
+                received=unknown[0],
+                fix="keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY",
+            )
+        return RuleSet({**RULES, **neutral}), {
+            **_USER_RULES,
+            **{k: v for k, v in given.items() if not isinstance(k, str)},
+        }
+    raise OptionError(
+        "'rules' takes a mapping or a rule set",
+        where="option 'rules'",
+        received=type(given).__name__,
+        fix="rules={MyLayer: my_rule}",
+    )
 
 
 def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -121,7 +135,9 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
     The model's weights are used as they are; its state is as before afterwards.
     """
     if not isinstance(repeats, int) or repeats < 1:
-        raise OptionError("'repeats' takes a positive integer", where="option 'repeats'", received=repr(repeats), fix="repeats=1")
+        raise OptionError(
+            "'repeats' takes a positive integer", where="option 'repeats'", received=repr(repeats), fix="repeats=1"
+        )
     settings = read_options(options)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)

@@ -62,6 +62,23 @@ def test_a_planned_model_has_no_problem() -> None:
     assert [r.incoming for r in rows] == pytest.approx([1.0] * 4, rel=1e-3)
 
 
+def test_a_tied_embedding_is_called_shared() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(50, 32)
+            self.norm = nn.LayerNorm(32)
+            self.head = nn.Linear(32, 50, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, tokens):
+            return self.head(self.norm(self.embedding(tokens)))
+
+    plan = autoinit.plan(Tied(), autoinit.Input((8, 20), vocabulary=50))
+    assert [r.verdict for r in layer_rows(plan)] == ["shared", "ok"]
+    assert first_problem(plan) is None
+
+
 def test_series_has_measured_points_only_for_a_measurement() -> None:
     model = nn.Sequential(nn.Linear(20, 30), nn.ReLU(), nn.Linear(30, 5))
     plan = autoinit.initialize(model, (16, 20))

@@ -101,6 +101,15 @@ def test_a_known_array_times_a_signal(x: Signal) -> None:
     of_one(x, y, lambda t: t * torch.from_numpy(array))
 
 
+@pytest.mark.parametrize("x", [B, C])
+def test_a_signal_by_a_known_array(x: Signal) -> None:
+    """Divisors between 0.5 and 4: their inverse is measured, not that of a Gaussian with their moments."""
+    array = np.linspace(0.5, 4.0, 5)
+    signals = [x, from_array(array)]
+    made = predict("elementwise", signals, [SHAPE], fn="div", arrays={1: array})
+    of_one(x, made, lambda t: t / torch.from_numpy(array))
+
+
 # --- one source -------------------------------------------------------------------------------------------------------------
 
 

@@ -11,16 +11,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_WHERE = {"SCHEMES": "classical", "classical": "classical", "lsuv": "lsuv"}
+_HOME = {"SCHEMES": "schemes", "classical": "schemes", "lsuv": "layer_sequential"}
 
 __all__ = ["SCHEMES", "classical", "lsuv"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f".{_WHERE[name]}", __name__)
-    for known, home in _WHERE.items():  # the function, not the submodule of the same name
-        if home == _WHERE[name]:
-            globals()[known] = getattr(module, known)
-    return globals()[name]
+    return getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -10,6 +10,7 @@ from .plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
 from .propagate import Outcome
 from .roles import weight_slots
 from .signal import Signal
+from .volatility import scatter
 from .weights import Part
 
 
@@ -86,9 +87,20 @@ def _unique(notes: list[Note]) -> list[Note]:
 def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
     correlation = [round(signal.correlation(axis), 6) for axis in range(signal.ndim)]
     return TensorPlan(
-        index, node.module, node.label or node.op, node.call, node.first + k, list(signal.shape), signal.mean, signal.variance,
-        signal.tensor_variance(), signal.second, correlation, status=status,
-    )  # fmt: skip
+        index,
+        node.module,
+        node.label or node.op,
+        node.call,
+        node.first + k,
+        list(signal.shape),
+        signal.mean,
+        signal.variance,
+        signal.tensor_variance(),
+        signal.second,
+        correlation,
+        scatter=scatter(signal),
+        status=status,
+    )
 
 
 def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> None:

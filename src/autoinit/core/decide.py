@@ -119,7 +119,11 @@ class Decisions:
             scale = float((target / reached) ** (0.5 / degree))
         else:
             scale = fallback
-            note(node, "warning", f"the signal into this layer is zero, so its scale is free; used 1/sqrt(fan) = {scale:.3g}")
+            note(
+                node,
+                "warning",
+                f"the signal into this layer is zero, so its scale is free; used 1/sqrt(fan) = {scale:.3g}",
+            )
         if not isfinite(scale) or scale > 1e18 or scale < 1e-18:
             note(node, "warning", f"the scale {scale:.3g} that the signal asks for is out of range; used 1/sqrt(fan)")
             scale = fallback

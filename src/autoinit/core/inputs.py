@@ -48,7 +48,9 @@ class Input:
             raise fail("sizes are not negative", shape, "Input((8, 3, 32, 32)); None for an unknown batch size")
         object.__setattr__(self, "shape", shape)
         if not np.isfinite(self.mean) or not np.isfinite(self.variance) or self.variance < 0:
-            raise fail("mean is finite and variance finite and not negative", (self.mean, self.variance), "variance=1.0")
+            raise fail(
+                "mean is finite and variance finite and not negative", (self.mean, self.variance), "variance=1.0"
+            )
         if self.vocabulary is not None and self.vocabulary < 1:
             raise fail("a vocabulary has at least one word", self.vocabulary, "vocabulary=1000")
         values = self.correlation.values() if isinstance(self.correlation, Mapping) else [self.correlation]
@@ -57,7 +59,9 @@ class Input:
         if isinstance(self.correlation, Mapping):
             bad = [a for a in self.correlation if not -len(shape) <= a < len(shape)]
             if bad:
-                raise fail(f"the input has {len(shape)} axes", f"correlation along axis {bad[0]}", "use an axis of the shape")
+                raise fail(
+                    f"the input has {len(shape)} axes", f"correlation along axis {bad[0]}", "use an axis of the shape"
+                )
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -91,6 +95,10 @@ def measured_input(array: NDArray[Any]) -> Signal:
     """A real batch: its mean, variance and axis correlations, and nothing else of it."""
     if not np.all(np.isfinite(array)):
         bad = array.size - int(np.count_nonzero(np.isfinite(array)))
-        raise InputError("the batch contains NaN or infinite values", where="inputs",
-                         received=f"{bad} such values in shape {array.shape}", fix="give finite data, or Input(...)")  # fmt: skip
+        raise InputError(
+            "the batch contains NaN or infinite values",
+            where="inputs",
+            received=f"{bad} such values in shape {array.shape}",
+            fix="give finite data, or Input(...)",
+        )
     return from_array(array)

@@ -74,6 +74,8 @@ class TensorPlan:
     target: float | None = None
     """The variance that the weight was solved for."""
     fan: float | None = None
+    scatter: float = 0.0
+    """Standard deviation of log(x.var()) from draw to draw, by finite width and finite size."""
     status: str = "rule"
     """rule, simulated or passed."""
 
@@ -158,7 +160,8 @@ class Plan:
         try:
             rest = {k: v for k, v in data.items() if k != "autoinit_plan"}
             parameters = [
-                ParameterPlan(**{**p, "parts": [PartPlan(**part) for part in p["parts"]]}) for p in rest.pop("parameters")
+                ParameterPlan(**{**p, "parts": [PartPlan(**part) for part in p["parts"]]})
+                for p in rest.pop("parameters")
             ]
             tensors = [TensorPlan(**t) for t in rest.pop("tensors")]
             notes = [Note(**n) for n in rest.pop("notes")]

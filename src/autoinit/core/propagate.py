@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import RuleError
 from .decide import Decisions
-from .lineage import aligned
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
+from .lineage import aligned
 from .options import Options
-from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .positive import shifted
+from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .signal import Signal, constant, from_array
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
@@ -47,7 +47,9 @@ class Outcome:
     """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
 
 
-def propagate(graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False) -> Outcome:
+def propagate(
+    graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False
+) -> Outcome:
     """Carry signals through the graph. Tables that are tied to a later projection need a few passes."""
     tied = set() if check else tied_tables(graph)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
@@ -72,7 +74,8 @@ def propagate(graph: Graph, inputs: dict[int, Signal], options: Options, rules: 
 
 def tied_tables(graph: Graph) -> set[str]:
     """Embedding tables that are also an output projection: the projection decides their scale."""
-    tables, contracted = set(), set()
+    tables: set[str] = set()
+    contracted: set[str] = set()
     for node in graph.nodes:
         for slot in weight_slots(node):
             ref = node.inputs[slot]
@@ -101,7 +104,8 @@ class Propagation:
     # --- the loop -----------------------------------------------------------------------------------------------
 
     def run(self) -> Outcome:
-        for self.index, node in enumerate(self.graph.nodes):
+        for index, node in enumerate(self.graph.nodes):
+            self.index = index
             self.step(node)
         return self.outcome
 
@@ -117,8 +121,12 @@ class Propagation:
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
-                raise RuleError("the rule returned a signal of the wrong shape", where=node.place,
-                                received=f"{signal.shape}, expected {value.shape}", fix="return node.outputs[i].shape")
+                raise RuleError(
+                    "the rule returned a signal of the wrong shape",
+                    where=node.place,
+                    received=f"{signal.shape}, expected {value.shape}",
+                    fix="return node.outputs[i].shape",
+                )
             self.signals[value.id] = project(signal) if project else signal
 
     def evaluate(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
@@ -128,7 +136,9 @@ class Propagation:
                 made = rule(node, self, *signals)
                 made = made if isinstance(made, tuple) else (made,)
                 if len(made) != len(node.outputs) or not all(isinstance(s, Signal) for s in made):
-                    raise RuleError("a rule returns one Signal per output of its op", where=node.place, received=repr(made))
+                    raise RuleError(
+                        "a rule returns one Signal per output of its op", where=node.place, received=repr(made)
+                    )
                 return made
             except Exception as error:
                 if self.options.strict or node.attrs.get("users_own"):
@@ -139,13 +149,16 @@ class Propagation:
         if found is not None:
             self.note(node, "simulated", f"no rule for {node.label or node.op}: measured on samples of the real op")
             return found
-        self.note(node, "passed", f"no rule for {node.label or node.op} and it cannot be run: mean and variance passed on")
+        self.note(
+            node, "passed", f"no rule for {node.label or node.op} and it cannot be run: mean and variance passed on"
+        )
         return passed_through(node, filled)
 
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
-        for self.index, node in enumerate(self.graph.nodes):
+        for index, node in enumerate(self.graph.nodes):
+            self.index = index
             for value in node.outputs:
                 signal = self.signals.get(value.id)
                 if signal is None:
@@ -214,7 +227,11 @@ class Propagation:
         slot = bias_slot(node)
         bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
         weight = node.inputs[weight_slots(node)[0]]
-        if self.options.center != "bias" or not isinstance(bias, ParameterView) or not isinstance(weight, ParameterView):
+        if (
+            self.options.center != "bias"
+            or not isinstance(bias, ParameterView)
+            or not isinstance(weight, ParameterView)
+        ):
             return x
         strided = node.attrs.get("transposed") and any(s > 1 for s in node.attrs["stride"])
         if self.decisions.must_stay(bias.name) is not None or not self._weight_is_set(node) or strided:
@@ -294,7 +311,9 @@ class Propagation:
         for p in parts:
             for view in () if p is None else p.degrees:
                 if view not in degrees and node.op in ("normalize", "weight_norm", "elementwise", "custom"):
-                    self.decisions.touch(view.name, self.index, "kept", "normalised inside forward: its scale has no effect")
+                    self.decisions.touch(
+                        view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
+                    )
         return True
 
     def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
@@ -323,9 +342,7 @@ class Propagation:
         rows, groups = weight_rows(node, slot)
         target = float(self.options.variance)
         before = {v: self.decisions.scale(v) for v in part.degrees}
-        signal = self.decisions.solve(
-            node, self.index, part, rows, groups, second_moment, self.note, target
-        )
+        signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
         if any(before[v] is None and self.decisions.scale(v) is not None for v in before):
             self.outcome.weight_nodes[self.index] = target
         return signal
@@ -352,7 +369,7 @@ class Propagation:
         return isinstance(ref, ParameterView) and self.decisions.why_kept(ref.name) is not None
 
     def recurrent(self, node: Node) -> None:
-        """Decide the parameters of a recurrent layer: orthogonal recurrent, Glorot input, zero biases, forget bias 1."""
+        """Decide a recurrent layer: orthogonal recurrent, Glorot input kernels, zero biases, forget bias 1."""
         for slot, parts, reason in recurrent_parts(node):
             ref = node.inputs[slot]
             if not isinstance(ref, ParameterView):

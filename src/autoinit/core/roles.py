@@ -75,7 +75,7 @@ def recurrent_parts(node: Node) -> Iterator[tuple[int, list[Part], str]]:
     slot = 1 + a["states"]
     for _ in range(a["layers"] * (2 if a["bidirectional"] else 1)):
         w_ih, w_hh = node.inputs[slot], node.inputs[slot + 1]
-        hidden = w_ih.shape[0] // gates  # type: ignore[union-attr]
+        hidden = w_ih.shape[0] // gates
         if isinstance(w_ih, ParameterView):
             std = sqrt(2.0 / (w_ih.shape[1] + hidden))
             parts = [Part(rows_of(w_ih, g * hidden, (g + 1) * hidden), std, "uniform") for g in range(gates)]
@@ -89,7 +89,11 @@ def recurrent_parts(node: Node) -> Iterator[tuple[int, list[Part], str]]:
             for k in (0, 1):
                 bias = node.inputs[at + k]
                 if isinstance(bias, ParameterView):
-                    yield at + k, _gate_biases(bias, hidden, gates, forget=a["kind"] == "lstm" and k == 0), "recurrent bias"
+                    yield (
+                        at + k,
+                        _gate_biases(bias, hidden, gates, forget=a["kind"] == "lstm" and k == 0),
+                        "recurrent bias",
+                    )
             at += 2
         if a.get("projected"):
             w_hr = node.inputs[at]

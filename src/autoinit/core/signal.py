@@ -296,7 +296,7 @@ def _profile_through(K: Array, profiles: Profiles, slope: float) -> tuple[Array,
 
 def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:
     """Independent entries."""
-    K = np.full((2,) * len(shape), mean * mean)
+    K = np.full((2,) * len(shape), float(mean) ** 2)
     K.flat[0] += variance
     return Signal(shape, mean, K)
 
@@ -319,7 +319,9 @@ def from_array(array: NDArray[Any]) -> Signal:
     """
     x = np.asarray(array, dtype=np.float64)
     d = x.ndim
-    if x.size and x.ndim <= 1:
+    if not x.size:
+        return constant(x.shape, 0.0)
+    if d <= 1:
         return _from_vector(x)
     K = np.empty((2,) * d)
     partial: dict[tuple[int, ...], Array] = {(): x}
@@ -328,13 +330,12 @@ def from_array(array: NDArray[Any]) -> Signal:
         if axes:
             partial[axes] = partial[axes[:-1]].mean(axis=axes[-1], keepdims=True)
         y = partial[axes]
-        K[subset] = float(np.mean(np.square(y))) if y.size else 0.0
+        K[subset] = float(np.mean(np.square(y)))
     for a, n in enumerate(x.shape):
         if n > 1:
             same, both = np.take(K, 0, axis=a), np.take(K, 1, axis=a)
             K = np.stack([same, (both - same / n) / (1 - 1 / n)], axis=a)
-    mean = float(x.mean()) if x.size else 0.0
-    return Signal(x.shape, mean, K)
+    return Signal(x.shape, float(x.mean()), K)
 
 
 def _from_vector(x: Array) -> Signal:

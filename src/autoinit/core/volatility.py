@@ -14,13 +14,15 @@ and the volatility of f is (1+V)^(a^2) - 1. (E[f^2] would gain a factor (1+V(0))
 purpose: where a > 1 that mean is made by rare draws, and weights solved for it would let the typical draw vanish.)
 A contraction over a fan n averages the squares of n entries,
 
-    V'(S) = V(S, another feature) + Q(S)/n,     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature,
+    1 + V'(S) = (1 + V(S)) (1 + Q(S)/n),     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature and given r
 
-which for a stack of fully correlated ReLU layers is the known 5/n per layer.
+(V of two features, which is nearly that of one). For a stack of fully correlated ReLU layers this is the known 5/n
+per layer in log r.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import log10
 
 import numpy as np
@@ -79,18 +81,25 @@ def _two_digits(value: float) -> float:
     return round(value, 1 - int(np.floor(log10(abs(value)))))
 
 
-def contracted(x: Signal, axis: int, fan: float, shared: float = 1.0) -> Array:
-    """V of a contraction of x over feature `axis`; the output feature takes the place of that axis.
+def contracted(
+    x: Signal, axis: int, features: float, shared: float = 1.0, taps: Mapping[int, float] | None = None
+) -> Array:
+    """V of a contraction of x over `features` entries of `axis`; the output feature takes the place of that axis.
 
-    `shared` is the chance that two different output features read the same inputs (1/groups).
+    `shared` is the chance that two different output features read the same inputs (1/groups). A convolution also averages
+    over `taps` places of some axes; squares at different places count as far as they are correlated.
     """
-    fan = max(fan, 1.0)
-    own = K_axes.same(square_covariance(x), axis) / fan
+    Q = square_covariance(x)
+    for place, k in (taps or {}).items():
+        same, different = K_axes.same(Q, place), K_axes.different(Q, place)
+        Q = np.stack([same / max(k, 1.0) + different * (1.0 - 1.0 / max(k, 1.0)), different], axis=place)
+    features = max(features, 1.0)
+    own = K_axes.same(Q, axis) / features
     common = np.zeros_like(own)
     V = x.volatility
     if V is not None:
-        common = K_axes.different(V, axis) * (1.0 - 1.0 / fan)
-        own = own + K_axes.same(V, axis) / fan
+        common = K_axes.different(V, axis) * (1.0 - 1.0 / features)
+        own = own + K_axes.same(V, axis) / features
     return bounded(np.stack([common + own, common + own * shared], axis=axis))
 
 
@@ -123,7 +132,7 @@ def scatter(x: Signal) -> float:
     c = x.covariance / x.second
     total = 2 * c * c
     if x.volatility is not None:
-        total = total + x.volatility
+        total = (1.0 + total) * (1.0 + x.volatility) - 1.0
     for n in reversed(x.shape):
         total = total[..., 0] / n + total[..., 1] * (1 - 1 / n)
     return float(np.sqrt(np.log1p(max(float(total), 0.0))))

@@ -28,6 +28,7 @@ class LayerRow:
     correlation: float
     """Of two entries that differ along the first axis (two samples of a batch)."""
     verdict: str
+    """As `verdict` says, or "shared": the weight was set for another layer that uses it, too."""
     index: int
 
 
@@ -75,7 +76,11 @@ def _layer(
     std = parameter.std if parameter is not None and parameter.action in ("set", "shared") else None
     incoming = row.second / (std**2 * row.fan) if std and row.fan else None
     variance = _number(row.tensor_variance)
-    judged = variance if plan.checked else _number(row.variance)
+    elsewhere = parameter is not None and bool(parameter.parts) and parameter.layer != row.index
+    if elsewhere and row.target is None:
+        word = "shared"
+    else:
+        word = verdict(variance if plan.checked else _number(row.variance), row.target or plan.variance)
     return LayerRow(
         row.module or "(model)",
         short_op(row.op),
@@ -85,7 +90,7 @@ def _layer(
         incoming,
         variance,
         row.correlation[0] if row.correlation else 0.0,
-        verdict(judged, row.target or plan.variance),
+        word,
         row.index,
     )
 

@@ -161,11 +161,21 @@ def _cells(row: LayerRow) -> list[str]:
 def _folded(item: Fold) -> str:
     stds = [r.std for r in item.rows if r.std is not None]
     variances = [r.variance for r in item.rows]
-    which = item.first if item.first == item.last else f"{item.first} … {item.last}"
     details = [f"variance {_range(variances)}"]
     if stds:
         details.insert(0, f"std {_range(stds)}")
-    return _cut(f"{which}: as {item.like} ({', '.join(details)})")
+    line = f"{_span(item.first, item.last)}: as {item.like} ({', '.join(details)})"
+    if len(line) > WIDTH:  # the numbers alone
+        line = f"{_span(item.first, _last(item.last))}: as {_last(item.like)} ({', '.join(details)})"
+    return _cut(line)
+
+
+def _span(first: str, last: str) -> str:
+    return first if _last(first) == _last(last) else f"{first} … {last}"
+
+
+def _last(name: str) -> str:
+    return name.rsplit(".", 1)[-1]
 
 
 def _range(values: Sequence[float]) -> str:

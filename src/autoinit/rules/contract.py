@@ -292,7 +292,8 @@ class ConvShape:
         for b, axis in zip(self.borders, self.spatial, strict=True):
             profiles[axis] = b.profile
         fan = self.channels * prod(max(b.same, 1e-9) for b in self.borders)
-        V = contracted(x, self.channel, fan, self.together)
+        taps = {axis: b.same for axis, b in zip(self.spatial, self.borders, strict=True)}
+        V = contracted(x, self.channel, self.channels, self.together, taps)
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
             V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
         return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=1.0 / max(fan, 1.0) + x.deficiency,

@@ -8,7 +8,7 @@ from ..core.expression import Expr, apply, evaluate
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment, joined
 from ..core.marginal import Sum, matters
-from ..core.signal import Array, Signal, constant
+from ..core.signal import Array, Signal, constant, from_array
 from ..core.volatility import bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .registry import Context, rule
@@ -66,10 +66,20 @@ def combine(
         return product_of(signals, shape)
     if fn == "div":
         u, v = signals
-        return product_of([u, Signal.function(v.source, apply("reciprocal", v.expr))], shape)
+        inverse = known_inverse(node, ctx, shape) or Signal.function(v.source, apply("reciprocal", v.expr))
+        return product_of([u, inverse], shape)
     if fn == "where" and len(signals) == 3:
         return chosen_by(node, ctx, *signals)
     return two_sources(fn, params, operands, shape)
+
+
+def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | None:
+    """1/v of a divisor whose values are known: measured, because a Gaussian with its moments may come near zero."""
+    array = ctx.array(node, 1)
+    if array is None or not np.all(array):
+        return None
+    inverse = 1.0 / np.asarray(array, float)
+    return aligned(from_array(inverse), shape) if np.isfinite(inverse).all() else None
 
 
 def _is_pure(signal: Signal) -> bool:

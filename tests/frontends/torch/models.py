@@ -17,7 +17,9 @@ torch.set_num_threads(1)
 class Between(nn.Module):
     """first -> function -> last."""
 
-    def __init__(self, function: Callable[[torch.Tensor], torch.Tensor], width: int = 64, out: int | None = None) -> None:
+    def __init__(
+        self, function: Callable[[torch.Tensor], torch.Tensor], width: int = 64, out: int | None = None
+    ) -> None:
         super().__init__()
         self.first, self.last = nn.Linear(width, width), nn.Linear(out or width, 64)
         self.function = function
@@ -50,8 +52,17 @@ def state_of(model: nn.Module) -> dict[str, Any]:
         )
         for n, m in model.named_modules()
     }  # fmt: skip
-    grads = {f"grad {n}": (p.requires_grad, None if p.grad is None else p.grad.clone()) for n, p in model.named_parameters()}
-    return {**tensors, **buffers, **modules, **grads, "torch rng": torch.get_rng_state(), "numpy rng": np.random.get_state()[1]}
+    grads = {
+        f"grad {n}": (p.requires_grad, None if p.grad is None else p.grad.clone()) for n, p in model.named_parameters()
+    }
+    return {
+        **tensors,
+        **buffers,
+        **modules,
+        **grads,
+        "torch rng": torch.get_rng_state(),
+        "numpy rng": np.random.get_state()[1],
+    }
 
 
 def assert_same_state(before: dict[str, Any], after: dict[str, Any]) -> None:

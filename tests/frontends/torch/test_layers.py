@@ -33,7 +33,11 @@ CASES = {
     "embedding bag mean": (lambda: nn.EmbeddingBag(500, 64), autoinit.Input((64, 20), vocabulary=500), 0.03),
     "embedding bag sum": (lambda: nn.EmbeddingBag(500, 64, mode="sum"), autoinit.Input((64, 20), vocabulary=500), 0.03),
     "glu": (lambda: S(nn.Linear(64, 128), nn.GLU(), nn.Linear(64, 64)), (64, 64), 0.03),
-    "prelu": (lambda: S(nn.Linear(64, 64), nn.PReLU(), nn.Linear(64, 64), nn.PReLU(64), nn.Linear(64, 64)), (64, 64), 0.03),
+    "prelu": (
+        lambda: S(nn.Linear(64, 64), nn.PReLU(), nn.Linear(64, 64), nn.PReLU(64), nn.Linear(64, 64)),
+        (64, 64),
+        0.03,
+    ),
     "unfold": (lambda: S(nn.Conv2d(8, 16, 1), nn.Unfold(3), nn.Conv1d(144, 32, 1)), IMAGE, 0.03),
     "fold": (lambda: S(nn.Conv1d(8, 144, 1), nn.Fold((8, 8), 2, stride=2), nn.Conv2d(36, 32, 1)), (16, 8, 16), 0.03),
     "pixel shuffle": (lambda: sandwich(nn.PixelShuffle(2), channels=8), IMAGE, 0.03),
@@ -57,32 +61,63 @@ CASES = {
     "instance norm": (lambda: sandwich(nn.InstanceNorm2d(32), nn.ReLU()), IMAGE, 0.05),
     "rms norm": (lambda: S(nn.Linear(64, 64), nn.RMSNorm(64), nn.Linear(64, 64)), (64, 64), 0.03),
     "softmax": (lambda: S(nn.Linear(64, 64), nn.Softmax(-1), nn.Linear(64, 64)), (64, 64), 0.05),
-    "flatten": (lambda: S(nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(), nn.Unflatten(1, (4, 72)), nn.Linear(72, 64)), IMAGE, 0.1),
-    "cosine similarity": (
-        lambda: Free(lambda self, x: torch.cosine_similarity(self.a(x), self.b(x), dim=-1), a=nn.Linear(64, 64), b=nn.Linear(64, 64)),
-        (64, 64), 0.1,
+    "flatten": (
+        lambda: S(nn.Conv2d(8, 8, 3), nn.ReLU(), nn.Flatten(), nn.Unflatten(1, (4, 72)), nn.Linear(72, 64)),
+        IMAGE,
+        0.1,
     ),
-}  # fmt: skip
+    "cosine similarity": (
+        lambda: Free(
+            lambda self, x: torch.cosine_similarity(self.a(x), self.b(x), dim=-1),
+            a=nn.Linear(64, 64),
+            b=nn.Linear(64, 64),
+        ),
+        (64, 64),
+        0.1,
+    ),
+}
 
 for _mode in ("zeros", "reflect", "replicate", "circular"):
     CASES[f"padding mode {_mode}"] = (
         lambda mode=_mode: S(
-            nn.Conv2d(8, 32, 3, padding=1, padding_mode=mode), nn.ReLU(),
+            nn.Conv2d(8, 32, 3, padding=1, padding_mode=mode),
+            nn.ReLU(),
             nn.Conv2d(32, 32, 5, padding=2, padding_mode=mode),
-        ), IMAGE, 0.05,
-    )  # fmt: skip
-for _pad in (nn.ZeroPad2d(2), nn.ReflectionPad2d(2), nn.ReplicationPad2d(2), nn.CircularPad2d(2), nn.ConstantPad2d(2, 1.5)):
+        ),
+        IMAGE,
+        0.05,
+    )
+for _pad in (
+    nn.ZeroPad2d(2),
+    nn.ReflectionPad2d(2),
+    nn.ReplicationPad2d(2),
+    nn.CircularPad2d(2),
+    nn.ConstantPad2d(2, 1.5),
+):
     CASES[type(_pad).__name__] = (lambda pad=_pad: S(nn.Conv2d(8, 32, 3), pad, nn.Conv2d(32, 32, 3)), IMAGE, 0.05)
 for _spatial, _size in ((1, (32, 8, 9)), (2, (8, 8, 9, 9)), (3, (4, 8, 5, 5, 5))):
     CASES[f"transposed {_spatial}d"] = (
         lambda d=_spatial: S(
-            getattr(nn, f"Conv{d}d")(8, 32, 3, stride=2, padding=1), nn.ReLU(),
-            getattr(nn, f"ConvTranspose{d}d")(32, 32, 4, stride=2, padding=1), nn.ReLU(),
-            getattr(nn, f"ConvTranspose{d}d")(32, 32, 3, stride=2, output_padding=1, padding=1, groups=2), nn.ReLU(),
+            getattr(nn, f"Conv{d}d")(8, 32, 3, stride=2, padding=1),
+            nn.ReLU(),
+            getattr(nn, f"ConvTranspose{d}d")(32, 32, 4, stride=2, padding=1),
+            nn.ReLU(),
+            getattr(nn, f"ConvTranspose{d}d")(32, 32, 3, stride=2, output_padding=1, padding=1, groups=2),
+            nn.ReLU(),
             getattr(nn, f"Conv{d}d")(32, 32, 3, dilation=2, groups=4),
-        ), _size, 0.1,
-    )  # fmt: skip
-for _mode, _spatial in (("nearest", 2), ("nearest-exact", 2), ("linear", 1), ("bilinear", 2), ("bicubic", 2), ("trilinear", 3), ("area", 2)):
+        ),
+        _size,
+        0.1,
+    )
+for _mode, _spatial in (
+    ("nearest", 2),
+    ("nearest-exact", 2),
+    ("linear", 1),
+    ("bilinear", 2),
+    ("bicubic", 2),
+    ("trilinear", 3),
+    ("area", 2),
+):
     CASES[f"upsample {_mode}"] = (
         lambda mode=_mode, d=_spatial: sandwich(nn.Upsample(scale_factor=2, mode=mode), spatial=d),
         (8, 8, *(6,) * _spatial), 0.1,
@@ -119,16 +154,31 @@ def test_transformer(norm_first: bool) -> None:
 
 def activations() -> dict[str, nn.Module]:
     """Every activation module of torch.nn that works entry by entry."""
-    skipped = {"MultiheadAttention", "Softmin", "Softmax", "Softmax2d", "LogSoftmax", "GLU", "RReLU", "Threshold", "PReLU"}
+    skipped = {
+        "MultiheadAttention",
+        "Softmin",
+        "Softmax",
+        "Softmax2d",
+        "LogSoftmax",
+        "GLU",
+        "RReLU",
+        "Threshold",
+        "PReLU",
+    }
     made = {}
     for name in torch.nn.modules.activation.__all__:
         if name not in skipped:
             made[name] = getattr(nn, name)()
     made |= {
-        "Threshold": nn.Threshold(0.1, -2.0), "PReLU": nn.PReLU(init=0.4), "GELU tanh": nn.GELU("tanh"), "ELU(3)": nn.ELU(3.0),
-        "LeakyReLU(0.5)": nn.LeakyReLU(0.5), "Hardtanh(0, 0.5)": nn.Hardtanh(0.0, 0.5), "Softplus(2, 3)": nn.Softplus(2, 3),
+        "Threshold": nn.Threshold(0.1, -2.0),
+        "PReLU": nn.PReLU(init=0.4),
+        "GELU tanh": nn.GELU("tanh"),
+        "ELU(3)": nn.ELU(3.0),
+        "LeakyReLU(0.5)": nn.LeakyReLU(0.5),
+        "Hardtanh(0, 0.5)": nn.Hardtanh(0.0, 0.5),
+        "Softplus(2, 3)": nn.Softplus(2, 3),
         "CELU(0.5)": nn.CELU(0.5),
-    }  # fmt: skip
+    }
     return made
 
 

@@ -44,9 +44,16 @@ class Caching(nn.Module):
 def everything() -> nn.Module:
     torch.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(inplace=True), nn.Dropout(0.5), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-        Caching(), nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)), nn.utils.parametrizations.weight_norm(nn.Linear(8, 8)),
-    )  # fmt: skip
+        nn.Conv2d(3, 8, 3),
+        nn.BatchNorm2d(8),
+        nn.ReLU(inplace=True),
+        nn.Dropout(0.5),
+        nn.AdaptiveAvgPool2d(1),
+        nn.Flatten(),
+        Caching(),
+        nn.utils.parametrizations.spectral_norm(nn.Linear(8, 8)),
+        nn.utils.parametrizations.weight_norm(nn.Linear(8, 8)),
+    )
     model[3].eval()
     model[0].bias.requires_grad_(False)
     model[0].weight.grad = torch.ones_like(model[0].weight)
@@ -60,7 +67,9 @@ def test_state_is_as_before(function, training: bool) -> None:
     model = everything()
     model(torch.randn(2, 3, 6, 6))
     before = state_of(model)
-    cached = {k: list(v) if isinstance(v, list) else dict(v) for k, v in vars(model[6]).items() if k in ("cache", "seen")}
+    cached = {
+        k: list(v) if isinstance(v, list) else dict(v) for k, v in vars(model[6]).items() if k in ("cache", "seen")
+    }
     function(model, (4, 3, 6, 6), training=training)
     assert_same_state(before, state_of(model))
     assert model[6].seen == cached["seen"] and model[6].cache.keys() == cached["cache"].keys()
@@ -83,7 +92,9 @@ def test_initialize_writes_parameters_and_nothing_else() -> None:
     plan = autoinit.initialize(model, (4, 3, 6, 6))
     changed = {f"tensor {p.name}" for p in plan.changed()}
     after = state_of(model)
-    assert_same_state({k: v for k, v in before.items() if k not in changed}, {k: v for k, v in after.items() if k not in changed})
+    assert_same_state(
+        {k: v for k, v in before.items() if k not in changed}, {k: v for k, v in after.items() if k not in changed}
+    )
     assert any(not torch.equal(before[k][1], after[k][1]) for k in changed)
     assert all(before[k][0] == after[k][0] for k in changed)  # the parameters are the same objects
 
@@ -113,7 +124,9 @@ def test_random_state_is_not_used() -> None:
 
 
 def meta_model() -> nn.Module:
-    return nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 36, 10), nn.LayerNorm(10))
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.Flatten(), nn.Linear(16 * 36, 10), nn.LayerNorm(10)
+    )
 
 
 @pytest.mark.parametrize("training", [True, False])
@@ -124,7 +137,9 @@ def test_meta_device_gives_the_plan_of_the_real_model(training: bool) -> None:
     planned = autoinit.plan(hollow, (16, 3, 8, 8), training=training)
     real = meta_model()
     expected = autoinit.plan(real, (16, 3, 8, 8), training=training)
-    assert [p.std or 0.0 for p in planned.parameters] == pytest.approx([p.std or 0.0 for p in expected.parameters], rel=1e-6)
+    assert [p.std or 0.0 for p in planned.parameters] == pytest.approx(
+        [p.std or 0.0 for p in expected.parameters], rel=1e-6
+    )
     assert any(n.place == "1.weight" and "meta device" in n.message for n in planned.warnings)
     with pytest.raises(autoinit.AutoInitError, match="to_empty"):
         planned.apply(hollow)
@@ -151,6 +166,9 @@ def test_hooks_of_the_user_take_part() -> None:
 
 
 def test_parameter_data_and_detached_aliases_are_seen() -> None:
-    model = Free(lambda self, x: F.linear(x, self.weight.data) + F.linear(x, self.weight.detach()), weight=nn.Parameter(torch.randn(32, 32)))
+    model = Free(
+        lambda self, x: F.linear(x, self.weight.data) + F.linear(x, self.weight.detach()),
+        weight=nn.Parameter(torch.randn(32, 32)),
+    )
     plan = autoinit.plan(model, (8, 32))
     assert plan["weight"].std == pytest.approx(32**-0.5, rel=1e-6)

@@ -27,18 +27,28 @@ def understands(model: Any) -> bool:
 def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
     args, kwargs = call_arguments(inputs)
     if not any(True for _ in model.parameters()):
-        raise ModelError("the model has no parameters, so there is nothing to initialize", where=type(model).__name__,
-                         received="0 parameters", fix="give a model with weights (lazy modules: run one forward first)")  # fmt: skip
+        raise ModelError(
+            "the model has no parameters, so there is nothing to initialize",
+            where=type(model).__name__,
+            received="0 parameters",
+            fix="give a model with weights (lazy modules: run one forward first)",
+        )
     lazy = [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]
     if lazy:
-        raise ModelError("the model has lazy parameters without a shape", where=lazy[0], received="LazyLinear or similar",
-                         fix="run one forward with a real batch first: model(batch)")  # fmt: skip
+        raise ModelError(
+            "the model has lazy parameters without a shape",
+            where=lazy[0],
+            received="LazyLinear or similar",
+            fix="run one forward with a real batch first: model(batch)",
+        )
     graph, signals = walk(model, args, kwargs, options.training, custom)
     outcome = propagate(graph, signals, options, rules, check)
     return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
-def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> dict[tuple[str, str, int, int], tuple[float, float]]:
+def measure(
+    model: nn.Module, inputs: Any, options: Options, seed: int
+) -> dict[tuple[str, str, int, int], tuple[float, float]]:
     args, kwargs = call_arguments(inputs)
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 

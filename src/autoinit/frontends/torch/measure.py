@@ -114,7 +114,12 @@ def _record(
     with untouched(model, training), buffers_kept(model), named_modules_on(model, enter, leave):
         torch.manual_seed(seed)
         try:
-            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), below_autograd() if below else nullcontext(), recorder:
+            with (
+                torch.compiler.set_stance("force_eager"),
+                torch.enable_grad(),
+                below_autograd() if below else nullcontext(),
+                recorder,
+            ):
                 model(*real_args, **real_kwargs)
         except Exception as error:
             raise TraceError(

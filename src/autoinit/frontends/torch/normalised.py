@@ -46,7 +46,11 @@ def spectral(owner: Any, weight: torch.Tensor, w: Signal) -> Signal:
     columns = weight.numel() // rows
     level = 1.0 / (sqrt(rows) + sqrt(columns)) if rows > 1 else 1.0 / sqrt(columns)
     if weight.device.type != "meta" and weight.numel() <= MOST_ITERATED:
-        matrix = weight.detach().movedim(owner.dim, 0).reshape(rows, -1).double() if rows > 1 else weight.double().reshape(1, -1)
+        matrix = (
+            weight.detach().movedim(owner.dim, 0).reshape(rows, -1).double()
+            if rows > 1
+            else weight.double().reshape(1, -1)
+        )
         level = _root_mean_square_over_top(matrix) or level
     return w.scaled(level / sqrt(w.second)) if w.second > 0 else iid(w.shape, 0.0, level**2)
 

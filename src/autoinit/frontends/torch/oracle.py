@@ -33,7 +33,9 @@ SAME_DTYPE = {
 def refuse(name: str, args: Any) -> None:
     """What the real kernels refuse and the fake ones let pass: operands of different dtypes, indices out of range."""
     if name in SAME_DTYPE and args[0].dtype != args[1].dtype:
-        raise RuntimeError(f"expected both operands to have the same dtype, but got {args[0].dtype} and {args[1].dtype}")
+        raise RuntimeError(
+            f"expected both operands to have the same dtype, but got {args[0].dtype} and {args[1].dtype}"
+        )
     if name == "aten.embedding" and not isinstance(args[1], FakeTensor) and args[1].numel():
         low, high = int(args[1].min()), int(args[1].max())
         if low < 0 or high >= args[0].shape[0]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 
-@lru_cache(maxsize=None)
+@cache
 def op_name(func: Any) -> str:
     """'aten.add' for aten.add.Tensor; higher-order ops give their own name."""
     schema = getattr(func, "_schema", None)
@@ -18,7 +18,7 @@ def op_name(func: Any) -> str:
     return schema.name.replace("::", ".")
 
 
-@lru_cache(maxsize=None)
+@cache
 def _signature(func: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
     schema = getattr(func, "_schema", None)
     if schema is None:
@@ -37,7 +37,7 @@ def arguments(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[
     return values
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_mutable(func: Any) -> bool:
     """Whether the op writes to one of its arguments (and says so)."""
     schema = getattr(func, "_schema", None)

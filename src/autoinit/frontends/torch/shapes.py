@@ -86,7 +86,9 @@ def _affine_fits(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bo
     expected = tuple(shape) if shape is not None else tuple(x.shape[1:2])
     if shape is not None and tuple(x.shape[x.dim() - len(expected) :]) != expected:
         return False
-    if shape is None and (x.dim() < 2 or (values.get("training", values.get("use_input_stats")) and _single_value(x, func))):
+    if shape is None and (
+        x.dim() < 2 or (values.get("training", values.get("use_input_stats")) and _single_value(x, func))
+    ):
         return False
     if x.shape[1:2] and "num_groups" in values and x.shape[1] % values["num_groups"]:
         return False
@@ -158,9 +160,9 @@ def _recurrent(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: d
 Shortcut = Callable[[FakeTensorMode, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _TABLE: dict[str, Shortcut] = {
-    **{name: _view for name in VIEWS},
-    **{name: _same for name in SAME_SHAPE},
-    **{name: _binary for name in BINARY},
+    **dict.fromkeys(VIEWS, _view),
+    **dict.fromkeys(SAME_SHAPE, _same),
+    **dict.fromkeys(BINARY, _binary),
     "aten.linear": _linear,
     **{f"aten.conv{n}d": _conv for n in (1, 2, 3)},
     **{f"aten.{name}": _recurrent for name in ("gru", "rnn_tanh", "rnn_relu")},

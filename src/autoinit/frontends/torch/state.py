@@ -27,7 +27,9 @@ def untouched(model: nn.Module, training: bool) -> Iterator[None]:
 
 def _copy(attributes: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
     """Each attribute with a shallow copy of it if it is a container (a cache, a list of outputs)."""
-    return {k: (v, v.copy() if type(v) in (dict, list, set) or isinstance(v, dict) else None) for k, v in attributes.items()}
+    return {
+        k: (v, v.copy() if type(v) in (dict, list, set) or isinstance(v, dict) else None) for k, v in attributes.items()
+    }
 
 
 def _restore(current: dict[str, Any], saved: dict[str, tuple[Any, Any]]) -> None:

@@ -24,8 +24,8 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
 from .running import as_array, runner
-from .shapes import shortcut, wrapped
 from .schema import arguments, is_mutable, op_name, written_positions
+from .shapes import shortcut, wrapped
 from .writes import Record, written
 
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
@@ -160,9 +160,7 @@ class Tracer(TorchDispatchMode):
         if name is not None and id(tensor) not in self._records:
             parameter = self._parameters[name]
             whole = tensor.numel() == parameter.numel()
-            return ParameterView(
-                name, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()), whole
-            )
+            return ParameterView(name, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()), whole)
         record = self._records.get(id(tensor))
         if record is None:
             reference = Constant(tuple(tensor.shape), lambda: None)

@@ -125,7 +125,9 @@ def _walk(
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")
         where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
-        received = ", ".join(_describe(a) for a in tree_flatten((args, kwargs))[0] if isinstance(a, (Input, torch.Tensor)))
+        received = ", ".join(
+            _describe(a) for a in tree_flatten((args, kwargs))[0] if isinstance(a, (Input, torch.Tensor))
+        )
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=where,
             received=f"inputs {received}", fix=_way_out(error),
@@ -156,7 +158,7 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
 
 def _way_out(error: Exception) -> str:
     if "numpy()" in str(error):
-        return "forward leaves PyTorch for NumPy, where it cannot be followed: give that layer a rule, @autoinit.rule(Layer)"
+        return "forward leaves PyTorch for NumPy, where it cannot be followed: @autoinit.rule(Layer) for that layer"
     return "check the shape and dtype of inputs; does model(inputs) work?"
 
 

@@ -86,7 +86,9 @@ def _written_slice(tracer: Tracer, base: Record, part: Record) -> Value | None:
     return _node(tracer, "concat", tuple(ref for _, _, ref in pieces), tuple(base.tensor.shape), axis=axis)
 
 
-def _cut(tracer: Tracer, base: Record, axis: int, ref: Reference, low: int, high: int, start: int, stop: int) -> Reference:
+def _cut(
+    tracer: Tracer, base: Record, axis: int, ref: Reference, low: int, high: int, start: int, stop: int
+) -> Reference:
     """start:stop of the piece low:high."""
     if (low, high) == (start, stop):
         return ref
@@ -104,7 +106,7 @@ def _slice_of(base: torch.Tensor, part: torch.Tensor) -> tuple[int, int, int] | 
         return None
     start = offset // base.stride(axes[0])
     stop = start + part.shape[axes[0]]
-    return (axes[0], start, stop) if 0 <= start and stop <= base.shape[axes[0]] else None
+    return (axes[0], start, stop) if start >= 0 and stop <= base.shape[axes[0]] else None
 
 
 def _node(tracer: Tracer, op: str, inputs: tuple[Reference, ...], shape: tuple[int, ...], **attrs: Any) -> Value:

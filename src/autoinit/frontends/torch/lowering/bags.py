@@ -28,7 +28,9 @@ def embedding_bag(call: Call) -> None:
     chance = None if known is None else equal_chance(known)
     mode = MODES[int(call.get("mode", 0))]
     if mode == "max":
-        (rows,) = call.emit("embedding", [table, None], [(bags, size, features)], vocabulary=table.shape[0], chance=chance)
+        (rows,) = call.emit(
+            "embedding", [table, None], [(bags, size, features)], vocabulary=table.shape[0], chance=chance
+        )
         call.emit("reduce", [rows], [out], kind="max", axes=(1,), keepdim=False)
     else:
         call.emit("embedding", [table, None], [out], vocabulary=table.shape[0], chance=chance, bag=mode, bag_size=size)

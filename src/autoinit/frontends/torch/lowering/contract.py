@@ -63,7 +63,9 @@ def explicit(equation: str, ranks: list[int]) -> str:
     names = left.split(",")
     used = set(equation)
     spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in used]
-    widest = max((rank - len(n.replace("...", "")) for n, rank in zip(names, ranks, strict=True) if "..." in n), default=0)
+    widest = max(
+        (rank - len(n.replace("...", "")) for n, rank in zip(names, ranks, strict=True) if "..." in n), default=0
+    )
     dots = "".join(spare[:widest])
     filled = []
     for name, rank in zip(names, ranks, strict=True):

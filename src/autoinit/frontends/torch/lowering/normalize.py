@@ -53,8 +53,16 @@ def rms_norm(call: Call) -> None:
 @aten("group_norm")
 def group_norm(call: Call) -> None:
     x = call["input"]
-    _normalize(call, [x, call["weight"], call["bias"], None, None], axes=tuple(range(2, x.dim())), centre=True,
-               channel_axes=(1,), eps=float(call["eps"]), use_running=False, groups=int(call["num_groups"]))  # fmt: skip
+    _normalize(
+        call,
+        [x, call["weight"], call["bias"], None, None],
+        axes=tuple(range(2, x.dim())),
+        centre=True,
+        channel_axes=(1,),
+        eps=float(call["eps"]),
+        use_running=False,
+        groups=int(call["num_groups"]),
+    )
 
 
 @aten("native_group_norm")

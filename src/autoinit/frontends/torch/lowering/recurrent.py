@@ -35,11 +35,14 @@ def _packed(call: Call, params: list[Any], states: list[Any], attrs: dict[str, A
     data, out = call["data"], call.outputs[0]
     steps = int(call["batch_sizes"].shape[0])
     entries = max(data.shape[0] // steps, 1)
-    (cut,) = call.emit("slice", [data], [(steps * entries, data.shape[1])], axis=0, start=0, stop=steps * entries, step=1)
+    (cut,) = call.emit(
+        "slice", [data], [(steps * entries, data.shape[1])], axis=0, start=0, stop=steps * entries, step=1
+    )
     (x,) = call.emit("reshape", [cut], [(steps, entries, data.shape[1])])
     sequence = (steps, entries, out.shape[1])
-    made = call.emit("recurrent", [x, *[None for _ in states], *params], [sequence, *call.outputs[1:]], batch_first=False,
-                     **attrs)  # fmt: skip
+    made = call.emit(
+        "recurrent", [x, *[None for _ in states], *params], [sequence, *call.outputs[1:]], batch_first=False, **attrs
+    )
     (flat,) = call.emit("reshape", [made[0]], [(steps * entries, out.shape[1])])
     call.emit("gather", [flat, None], [out], axis=0)
 

@@ -28,7 +28,9 @@ def reshape(call: Call) -> None:
         call.emit("reshape", [x])
 
 
-@aten("permute", "transpose", "t", "numpy_T", "mT", "matrix_H", "adjoint", "movedim", "moveaxis", "swapaxes", "swapdims")
+@aten(
+    "permute", "transpose", "t", "numpy_T", "mT", "matrix_H", "adjoint", "movedim", "moveaxis", "swapaxes", "swapdims"
+)
 def permute(call: Call) -> None:
     x = call.args[0]
     name = call.name.split(".")[1].rstrip("_")

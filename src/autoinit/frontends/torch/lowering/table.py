@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def aten(*names: str) -> Callable[[Lowering], Lowering]:
     return register
 
 
-@lru_cache(maxsize=None)
+@cache
 def _key(name: str) -> str:
     short = name.split(".", 1)[1] if name.startswith("aten.") else name
     if short in TABLE:

@@ -26,7 +26,7 @@ from ..errors import OptionError
 from ..frontends.torch.inputs import call_arguments
 from ..frontends.torch.measure import Key, moments, record
 from ..measurement import key_of
-from .classical import SCHEMES, classical, fill
+from .schemes import SCHEMES, classical, fill
 
 PASSES = 4
 
@@ -128,7 +128,7 @@ class _Scaler:
     def __call__(self, key: Key, func: Callable[..., Any], args: Any, kwargs: Any, out: Tensor) -> None:
         weights = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, Tensor) and self._is_weight(t)]
         if weights:
-            region = (_storage(weights[0]), weights[0].storage_offset(), tuple(weights[0].shape))
+            region = (_storage(weights[0]), int(weights[0].storage_offset()), tuple(weights[0].shape))
             if region in self.done:
                 return
             self.done.add(region)
