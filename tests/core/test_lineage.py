@@ -82,7 +82,8 @@ def test_of_two_means() -> None:
     one, both = mean_of(x, 2), mean_of(x, 1, 2)
 
     def run(t: Any) -> tuple[Any, Any]:
-        return tuple(np.broadcast_to(t.mean(a, keepdims=True), t.shape) for a in (2, (1, 2)))  # type: ignore[return-value]
+        rows, planes = t.mean(2, keepdims=True), t.mean((1, 2), keepdims=True)
+        return np.broadcast_to(rows, t.shape), np.broadcast_to(planes, t.shape)
 
     against_samples(x, one, both, run)
 
@@ -156,7 +157,7 @@ def test_long_stories_are_forgotten() -> None:
     assert joined((1.0, x), (1.0, x))[0].root is x
 
 
-# --- broadcasting ---------------------------------------------------------------------------------------------------
+# --- broadcasting ---------------------------------------------------------------------------------
 
 
 def test_aligned_adds_and_stretches_axes() -> None:

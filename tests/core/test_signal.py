@@ -66,7 +66,9 @@ def test_whole_tensor_statistics_of_one_array(shape: tuple[int, ...]) -> None:
     assert signal.tensor_variance() == pytest.approx(float(x.var()), rel=1e-10)
 
 
-@pytest.mark.parametrize("signal", [iid((4, 5), 2.0, 3.0), mixed((4, 5)), mixed((3, 2, 4), -1.0), constant((3, 2), 2.0)])
+@pytest.mark.parametrize(
+    "signal", [iid((4, 5), 2.0, 3.0), mixed((4, 5)), mixed((3, 2, 4), -1.0), constant((3, 2), 2.0)]
+)
 def test_tensor_variance_is_the_average_of_var(signal: Signal) -> None:
     """Five standard errors of the mean over 4000 samples."""
     rng = np.random.default_rng(0)

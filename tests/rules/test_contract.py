@@ -32,7 +32,7 @@ def array(*shape: int, mean: float = 0.0, std: float = 1.0, seed: int = 0) -> An
     return np.random.default_rng(seed).normal(mean, std, shape)
 
 
-# --- linear ----------------------------------------------------------------------------------------------------------
+# --- linear ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", INPUTS)
@@ -77,7 +77,7 @@ def test_bias_along_the_output_features() -> None:
     check_fresh("linear", [x, w, b], 1, F.linear, repeats=400)
 
 
-# --- bilinear --------------------------------------------------------------------------------------------------------
+# --- bilinear -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", INPUTS[:2])
@@ -90,7 +90,7 @@ def test_bilinear(x: Signal) -> None:
     check_kept("bilinear", [x, other], {2: kept}, run, weight=2, repeats=400)
 
 
-# --- einsum ----------------------------------------------------------------------------------------------------------
+# --- einsum ---------------------------------------------------------------------------------------
 
 SIZES = {"b": 3, "t": 4, "s": 5, "h": 2, "d": 3, "e": 4}
 EQUATIONS = [
@@ -150,7 +150,7 @@ def test_einsum_broadcasts_axes_of_size_one(shapes: Any) -> None:
     check_fresh("einsum", signals, None, run, repeats=500, equation=equation)
 
 
-# --- matmul ----------------------------------------------------------------------------------------------------------
+# --- matmul ---------------------------------------------------------------------------------------
 
 RANKS = [
     ((5,), (5,)),
@@ -188,7 +188,7 @@ def test_matmul_with_a_weight(slot: int) -> None:
     assert made.mean == pytest.approx(5 * 0.8 * moments.mean)
 
 
-# --- embedding -------------------------------------------------------------------------------------------------------
+# --- embedding ------------------------------------------------------------------------------------
 
 
 def test_embedding_of_random_tokens() -> None:
@@ -200,12 +200,15 @@ def test_embedding_of_random_tokens() -> None:
     assert made.correlation(1) == pytest.approx(0.2, abs=0.01)
 
 
-@pytest.mark.parametrize("indices", [[[0, 0, 1, 2], [0, 3, 3, 3]], [[1, 1, 1, 1], [1, 1, 1, 1]], [[0, 1, 2, 3], [4, 5, 6, 7]]])
+@pytest.mark.parametrize(
+    "indices", [[[0, 0, 1, 2], [0, 3, 3, 3]], [[1, 1, 1, 1], [1, 1, 1, 1]], [[0, 1, 2, 3], [4, 5, 6, 7]]]
+)
 def test_embedding_of_known_tokens(indices: list[list[int]]) -> None:
     """Known indices repeat as often as they repeat."""
     tokens = torch.tensor(indices)
     table = components((8, 6), -0.5, {(0, 1): 1.0, (1,): 0.4})
-    made = predicted("embedding", [table, iid((2, 4))], {0: table}, (2, 4, 6), vocabulary=8, chance=equal_chance(tokens))
+    chance = equal_chance(tokens)
+    made = predicted("embedding", [table, iid((2, 4))], {0: table}, (2, 4, 6), vocabulary=8, chance=chance)
     compare(made, measure([table], lambda w: F.embedding(tokens, w), 1500)[0])
 
 

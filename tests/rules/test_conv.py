@@ -149,7 +149,7 @@ def test_without_a_batch_axis() -> None:
     check_fresh("conv", [x, w], 1, lambda t, k: F.conv2d(t, k, padding=1), repeats=400, **a)
 
 
-# --- borders -----------------------------------------------------------------------------------------------------------
+# --- borders --------------------------------------------------------------------------------------
 
 
 def through(x: Signal, w: Signal, padding: int, dilation: int = 1) -> Signal:
@@ -195,8 +195,8 @@ def test_profile_of_a_deep_stack() -> None:
 def test_effective_fan_keeps_the_second_moment_of_a_real_stack() -> None:
     """The same 40 layers in torch, 64 wide: the mean of E[y^2] over draws is 1.
 
-    One draw has a log-variance scatter of about sqrt(40 * 5 / 64 / 4) = 0.9 (four samples; each layer 5 / width for
-    fully correlated ones), so the mean of 40 draws is known to 5 standard errors, measured on the draws themselves.
+    One draw scatters by a factor of about e (5 / 64 per layer in the log for fully correlated places), so the mean of
+    24 draws is compared to five of its standard errors, which are taken from the draws themselves.
     """
     x: Signal = iid((4, 64, 8, 8))
     scales = []

@@ -52,7 +52,7 @@ def of_one(x: Signal, made: Signal, run: Any, repeats: int = 500, **errors: floa
     compare(made, measure([x], run, repeats)[0], **errors)
 
 
-# --- independent operands ------------------------------------------------------------------------------------------------
+# --- independent operands -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("u", "v"), PAIRS)
@@ -110,7 +110,7 @@ def test_a_signal_by_a_known_array(x: Signal) -> None:
     of_one(x, made, lambda t: t / torch.from_numpy(array))
 
 
-# --- one source -------------------------------------------------------------------------------------------------------------
+# --- one source -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", [A, B, C])
@@ -136,7 +136,7 @@ def test_gelu_by_hand() -> None:
     assert made.source is B
 
 
-# --- x and averages of x ----------------------------------------------------------------------------------------------------
+# --- x and averages of x --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", [A, B, C, *WIDE])
@@ -195,7 +195,7 @@ def test_product_of_correlated_gaussians(rho: float, means: tuple[float, float])
     compare(ew("sub", u, v), measure([s, a, b], lambda s, a, b: (s + a) - (rho * s + b), 300)[0])
 
 
-# --- rotations ----------------------------------------------------------------------------------------------------------------
+# --- rotations ------------------------------------------------------------------------------------
 
 
 def rotation(n: int, half: int) -> tuple[Any, Any]:
@@ -241,7 +241,7 @@ def test_rotate_half() -> None:
     of_one(x, made, run, repeats=800, model_error=0.02)
 
 
-# --- two sources ------------------------------------------------------------------------------------------------------------
+# --- two sources ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("u", "v"), PAIRS)
@@ -263,7 +263,7 @@ def test_gated_unit() -> None:
     compare(ew("mul", B, function("sigmoid", C)), of_two)
 
 
-# --- post-activation residuals (core.marginal) ---------------------------------------------------------------------------------
+# --- post-activation residuals (core.marginal) ----------------------------------------------------
 
 
 def branch(k: int, parts: dict[tuple[int, ...], float]) -> Signal:

@@ -32,7 +32,7 @@ def function(name: str, x: Signal, *params: float) -> Signal:
     return Signal.function(x.source, apply(name, x.expr, params=params))
 
 
-# --- concat, stack -----------------------------------------------------------------------------------------------------
+# --- concat, stack --------------------------------------------------------------------------------
 
 
 def test_concat_of_independent_parts() -> None:
@@ -83,7 +83,7 @@ def test_split_and_concat_is_the_tensor_itself() -> None:
     np.testing.assert_allclose(y.K, A.K, rtol=1e-12)
 
 
-# --- pad -----------------------------------------------------------------------------------------------------------------
+# --- pad ------------------------------------------------------------------------------------------
 
 PADS = [((0, 0), (1, 2), (0, 0)), ((0, 0), (2, 2), (2, 2)), ((0, 0), (0, 0), (4, 0))]
 
@@ -141,7 +141,7 @@ def test_copied_profile() -> None:
     assert y.second == pytest.approx(wrapped.mean())
 
 
-# --- masks -----------------------------------------------------------------------------------------------------------------
+# --- masks ----------------------------------------------------------------------------------------
 
 
 def masked(x: Signal, mask: np.ndarray, value: float) -> Signal:
@@ -207,7 +207,7 @@ def test_triangles(x: Signal, diagonal: int) -> None:
     check("triangle", [x], lambda t: t.triu(diagonal), repeats=300, lower=False, diagonal=diagonal)
 
 
-# --- write -----------------------------------------------------------------------------------------------------------------
+# --- write ----------------------------------------------------------------------------------------
 
 
 def test_write_at_scattered_places() -> None:

@@ -31,7 +31,7 @@ def relu(x: Signal) -> Signal:
     return Signal.function(x, apply("relu", X))
 
 
-# --- reshape ---------------------------------------------------------------------------------------------------------
+# --- reshape --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", INPUTS)
@@ -107,7 +107,7 @@ def test_profiles_survive_flattening_and_back() -> None:
     np.testing.assert_allclose(back.profiles[3], columns)
 
 
-# --- permute, slices -------------------------------------------------------------------------------------------------
+# --- permute, slices ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", INPUTS)
@@ -142,7 +142,7 @@ def test_slice_of_a_profile() -> None:
     np.testing.assert_allclose(mixed.profiles[1], [0.4, 1.6])
 
 
-# --- gather, copies ----------------------------------------------------------------------------------------------------
+# --- gather, copies -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", INPUTS)

@@ -113,7 +113,7 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         if isinstance(ref, ParameterView):
             row.weight = ref.name
     data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
-    weight = next((d for d in outcome.decisions.of.values() if d.parameter.name == row.weight), None)
+    weight = outcome.decisions.of.get(row.weight)
     if data and weight and weight.parts and data[0].id in outcome.signals:
         incoming = outcome.signals[data[0].id].second
         std = weight.parts[0][1].std

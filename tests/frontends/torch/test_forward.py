@@ -180,6 +180,25 @@ def test_module_called_twice_has_two_rows() -> None:
     assert_as_planned(model, X, model_error=0.05)
 
 
+def test_exceptions_that_are_handled_change_nothing() -> None:
+    """Planning inside an except block, and a forward that falls back inside one."""
+
+    def forward(self, x):
+        try:
+            raise RuntimeError("the fast path is not there")
+        except RuntimeError:
+            return self.b(self.norm(self.a(x)))
+
+    norm = nn.utils.parametrizations.spectral_norm(nn.Linear(64, 64))
+    model = Free(forward, norm=norm, **two())
+    expected = autoinit.plan(model, X)
+    assert "normalised" in expected["norm.parametrizations.weight.original"].reason
+    try:
+        raise KeyError("outside")
+    except KeyError:
+        assert autoinit.plan(model, X) == expected
+
+
 def test_odd_names() -> None:
     model = nn.Sequential()
     for name in ("1", "weight", "a b", "forward_", "ünï", "0"):

@@ -172,3 +172,18 @@ def test_parameter_data_and_detached_aliases_are_seen() -> None:
     )
     plan = autoinit.plan(model, (8, 32))
     assert plan["weight"].std == pytest.approx(32**-0.5, rel=1e-6)
+
+
+def test_very_large_parameters_are_measured_on_a_part_of_their_rows(monkeypatch) -> None:
+    """Nobody copies an embedding table of gigabytes to learn its variance."""
+    from autoinit.frontends.torch import walk
+
+    model = nn.Sequential(nn.Linear(64, 4096, bias=False), nn.ReLU(), nn.Linear(4096, 64)).requires_grad_(False)
+    whole = autoinit.check(model, (8, 64))
+    monkeypatch.setattr(walk, "LARGEST_READ", 2**14)
+    reader = walk.describe_parameters(model, dict(model.named_parameters()))["0.weight"].read
+    assert reader(None).shape == (256, 64)  # every sixteenth row
+    part = autoinit.check(model, (8, 64))
+    # 2^14 of 2^18 values: the mean square of a uniform has a relative standard error of sqrt(0.8 / n)
+    assert part.tensors[0].second == pytest.approx(whole.tensors[0].second, rel=5 * (0.8 / 2**14) ** 0.5)
+    assert part.tensors[0].second != whole.tensors[0].second

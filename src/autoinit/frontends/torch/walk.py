@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from math import ceil
 from typing import Any
 
@@ -87,41 +87,38 @@ def _walk(
         return fake
 
     fake_args, fake_kwargs = tree_map(prepared, args), tree_map(prepared, kwargs)
-    stack: list[str] = []
+    stack: list[tuple[str, BaseException | None]] = []
     failed: list[str] = []
 
     def enter(name: str, module: nn.Module, _: Any) -> None:
-        stack.append(tracer.module)
+        stack.append((tracer.module, sys.exc_info()[1]))
         tracer.module = name
         if custom.for_module(module) is not None:
             tracer.suppressed += 1
 
     def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
         rule = custom.for_module(module)
-        if sys.exc_info()[0] is not None:
+        outer, pending = stack.pop() if stack else ("", None)
+        raised = sys.exc_info()[1] is not pending  # not one that was being handled when the module was entered
+        if raised:
             failed.append(name)
-        elif rule is not None:
+        if rule is not None:
             tracer.suppressed -= 1
             if isinstance(rule, ScaleFree):
                 rule = rule.of(inputs[0])
-            if not tracer.suppressed:
+            if not tracer.suppressed and not raised:
                 _own_node(tracer, rule, module, inputs, output, type(module).__name__)
-        tracer.module = stack.pop() if stack else ""
+        tracer.module = outer
         return None
 
     try:
         with (
             untouched(model, training), named_modules_on(model, enter, leave),
-            patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node),
-            whole_lp_pooling(tracer),
+            patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node), whole_lp_pooling(tracer),
+            torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors(),
+            below_autograd() if below else nullcontext(), tracer,
         ):  # fmt: skip
-            with torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors():
-                if below:
-                    with below_autograd(), tracer:
-                        out = model(*fake_args, **fake_kwargs)
-                else:
-                    with tracer:
-                        out = model(*fake_args, **fake_kwargs)
+            out = model(*fake_args, **fake_kwargs)
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")
         where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
