@@ -149,7 +149,8 @@ def pair(first: float, second: float) -> str:
 
 def draw_table(results: list[dict[str, Any]]) -> Table:
     kinds = list(results[0]["draw"])
-    table = Table("One draw: share of weight layers within 2× of ν", ["model", *kinds])
+    caption = "Seed 0. Truncated normal and uniform weights come from the same random numbers: they are one draw, not two."
+    table = Table("One draw: share of weight layers within 2× of ν", ["model", *kinds], caption=caption)
     for r in results:
         table.add(r["model"], *(percent(r["draw"][k]) for k in kinds))
     n = sum(r["layers"] for r in results)

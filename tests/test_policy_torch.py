@@ -465,3 +465,32 @@ def test_unreached_parameters_stay_and_are_listed() -> None:
 
     plan = unchanged(Branch(), (4, 8), "unused.weight", "unused.bias")
     assert plan.unreached() == ["unused.weight", "unused.bias"]
+
+
+def test_handmade_bias_starts_at_zero() -> None:
+    """x @ W + b with a parameter of one number per feature is a bias; a table of positions is not."""
+
+    class Handmade(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(32, 64))
+            self.b = nn.Parameter(torch.ones(64))
+            self.positions = nn.Parameter(torch.ones(5, 64))
+
+        def forward(self, x):
+            return torch.addmm(self.b, x, self.w) + self.positions
+
+    model = Handmade()
+    plan = autoinit.initialize(model, (5, 32))
+    assert plan["b"].action == "zero" and float(model.b.abs().max()) == 0.0
+    assert plan["positions"].action == "kept" and float(model.positions.min()) == 1.0
+
+
+def test_independent_rule_set_is_the_papers_model() -> None:
+    """Global average pooling after a ReLU stack: nu/K without dependence, far more with it."""
+    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 4))
+    paper = autoinit.plan(model, (8, 3, 12, 12), rules=autoinit.rules.independent)
+    ours = autoinit.plan(model, (8, 3, 12, 12))
+    pooled = next(k for k, t in enumerate(ours.tensors) if "avg_pool" in t.op)
+    assert paper.tensors[pooled].variance == pytest.approx(1 / 64, rel=1e-6)
+    assert ours.tensors[pooled].variance > 0.2

@@ -102,7 +102,7 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     keep_zeros: leave parameters that are exactly zero now as they are (default).
     center: "bias" lets biases cancel the mean that comes in.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
-        ``autoinit.RuleSet({}, autoinit.independent)``, the paper's model of the signal.
+        ``autoinit.rules.independent``, the paper's model of the signal.
     """
     return _analyse(model, inputs, read_options(options), check=False)
 

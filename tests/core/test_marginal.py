@@ -7,7 +7,15 @@ import pytest
 
 from autoinit.core.expression import X, apply
 from autoinit.core.marginal import (
-    ORDERS, POINTS, ShapedAnalysis, Sum, hermite_rows, is_shaped, matters, normal_points, points_of,
+    ORDERS,
+    POINTS,
+    ShapedAnalysis,
+    Sum,
+    hermite_rows,
+    is_shaped,
+    matters,
+    normal_points,
+    points_of,
 )  # fmt: skip
 from autoinit.core.signal import Signal, iid
 

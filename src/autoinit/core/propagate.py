@@ -100,6 +100,8 @@ class Propagation:
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self._constants: dict[int, Signal] = {}
+        self.solved: set[int] = set()
+        """Values that came out of a contraction whose weight was set here."""
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -199,7 +201,9 @@ class Propagation:
     def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
         decisions = self.decisions
         why = decisions.why_kept(view.name)
-        if slot == bias_slot(node) and decisions.must_stay(view.name) is None and self._weight_is_set(node):
+        if decisions.must_stay(view.name) is None and (
+            (slot == bias_slot(node) and self._weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
+        ):
             return self.bias(node, view)
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind == "random":
@@ -216,6 +220,13 @@ class Propagation:
         if known is None:
             self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", "biases start at zero")
         return constant(view.shape, 0.0)
+
+    def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
+        """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""
+        if node.op != "elementwise" or node.attrs.get("fn") != "add" or len(node.inputs) != 2 or len(view.shape) != 1:
+            return False
+        other = node.inputs[1 - slot]
+        return isinstance(other, Value) and other.id in self.solved and other.shape[-1:] == view.shape
 
     def centred(self, node: Node, x: Signal) -> Signal:
         """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias.
@@ -345,6 +356,7 @@ class Propagation:
         signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
         if any(before[v] is None and self.decisions.scale(v) is not None for v in before):
             self.outcome.weight_nodes[self.index] = target
+            self.solved.add(node.outputs[0].id)
         return signal
 
     def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal | None:

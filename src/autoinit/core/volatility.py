@@ -86,8 +86,8 @@ def contracted(
 ) -> Array:
     """V of a contraction of x over `features` entries of `axis`; the output feature takes the place of that axis.
 
-    `shared` is the chance that two different output features read the same inputs (1/groups). A convolution also averages
-    over `taps` places of some axes; squares at different places count as far as they are correlated.
+    `shared` is the chance that two different output features read the same inputs (1/groups). A convolution also
+    averages over `taps` places of some axes; squares at different places count as far as they are correlated.
     """
     Q = square_covariance(x)
     for place, k in (taps or {}).items():
@@ -99,7 +99,8 @@ def contracted(
     V = x.volatility
     if V is not None:
         common = K_axes.different(V, axis) * (1.0 - 1.0 / features)
-        own = own + K_axes.same(V, axis) / features
+        local = K_axes.same(V, axis)
+        own = own * (1.0 + local) + local / features
     return bounded(np.stack([common + own, common + own * shared], axis=axis))
 
 

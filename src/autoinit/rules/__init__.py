@@ -15,9 +15,14 @@ from . import (
     resample,
     shape,
 )
+from ..core.propagate import RuleSet
+from ..core.signal import independent as _forget
 from .registry import RULES, Context, rule
 
+independent = RuleSet({}, project=_forget)
+"""The paper's model of the signal: mean and variance, everything independent. For comparison: ``rules=rules.independent``."""
+
 __all__ = [
-    "RULES", "Context", "attention", "contract", "cumulative", "custom", "elementwise", "merge", "normalize", "pool",
+    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "independent", "merge", "normalize", "pool",
     "random", "recurrent", "reduce", "resample", "rule", "shape",
 ]  # fmt: skip
