@@ -149,7 +149,7 @@ def pair(first: float, second: float) -> str:
 
 def draw_table(results: list[dict[str, Any]]) -> Table:
     kinds = list(results[0]["draw"])
-    caption = "Seed 0. Truncated normal and uniform weights come from the same random numbers: they are one draw, not two."
+    caption = "Seed 0. Truncated normal and uniform weights come from the same random numbers, so they err alike."
     table = Table("One draw: share of weight layers within 2× of ν", ["model", *kinds], caption=caption)
     for r in results:
         table.add(r["model"], *(percent(r["draw"][k]) for k in kinds))

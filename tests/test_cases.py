@@ -7,7 +7,7 @@ has to meet the prediction to the sampling error of its own, five standard error
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,7 @@ def near(values: np.ndarray, expected: float, model_error: float = 0.0) -> None:
     """The mean of the repeats lies within five of its standard errors (and the stated share) of `expected`."""
     slack = 5 * values.std(ddof=1) / np.sqrt(len(values)) + model_error * abs(expected) + 1e-6
     assert abs(values.mean() - expected) <= slack, (values.mean(), expected, slack)
+    assert abs(expected) < 1e-9 or slack <= 0.4 * abs(expected), f"{slack} for {expected}: would accept anything"
 
 
 def case(
@@ -110,12 +111,19 @@ def test_global_average_pooling_after_a_conv_stack() -> None:
 
     10 %: a finite width makes positions more alike than the prediction says.
     """
-    convs = [m for k in range(6) for m in (nn.Conv2d(3 if k == 0 else 64, 64, 3, padding=1), nn.ReLU())]
+    convs = [m for k in range(4) for m in (nn.Conv2d(3 if k == 0 else 64, 64, 3, padding=1), nn.ReLU())]
     model = nn.Sequential(*convs, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 128))
-    found, plan = second_moments(model, (8, 3, 16, 16))
-    near(found[:, -1], 1.0, 0.1)
+    shape = (8, 3, 12, 12)
+    plan = autoinit.plan(model, shape)
+    found = []
+    for seed in range(64):
+        plan.apply(model, seed=seed)
+        with torch.no_grad():
+            x = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+            found.append(float(model(x).square().mean()))
+    near(np.array(found), 1.0, 0.1)
     pooled = next(t for t in plan.tensors if t.shape == [8, 64, 1, 1])
-    naive = next(t for t in plan.tensors if t.module == "11").variance / 256
+    naive = next(t for t in plan.tensors if t.module == "7").variance / 144
     assert pooled.second > 50 * naive
 
 
@@ -325,134 +333,3 @@ def test_a_tensor_with_itself(name: str, function: Callable[[Any], Any], true: f
 @pytest.mark.parametrize(("function", "true"), [(lambda x: x * 5, 25.0), (lambda x: x / 5, 0.04)])
 def test_constants_in_the_graph(function: Callable[[Any], Any], true: float) -> None:
     case(Call(function), (64, 256), true)
-
-
-# --- structure ------------------------------------------------------------------------------------
-
-
-def test_branch_as_a_keyword_argument() -> None:
-    class Merge(nn.Module):
-        def forward(self, x: Any, *, other: Any) -> Any:
-            return x + other
-
-    layers = {"a": nn.Linear(32, 32), "b": nn.Linear(32, 32), "merge": Merge()}
-    model = Call(lambda x, a, b, merge: merge(a(x), other=b(x)), **layers)
-    found, plan = second_moments(model, (64, 32))
-    assert {plan["a.weight"].action, plan["b.weight"].action} == {"set"} and not plan.unreached()
-    all_near_one(found)
-
-
-def test_layer_applied_to_its_own_output() -> None:
-    model = Call(lambda x, map: map(map(map(x))), map=nn.Linear(64, 64))
-    plan = autoinit.initialize(model, (8, 64))
-    assert len({t.call for t in plan.weight_layers}) == 3
-    assert all(t.second == pytest.approx(1.0, rel=1e-6) for t in plan.weight_layers)
-
-
-def test_names_nesting_and_outputs() -> None:
-    """A layer named "1", nested Sequentials, a dict of outputs, and sizes that are not known."""
-    inner = nn.Sequential(nn.Sequential(nn.Linear(16, 16), nn.ReLU()), nn.Sequential())
-    inner.add_module("weight", nn.Linear(16, 16))
-    model = Call(lambda x, body: {"a": body(x), "rest": [body(x).relu(), None]}, body=inner)
-    plan = autoinit.initialize(model, Input((None, 16)))
-    assert plan["body.weight.weight"].action == "set" and len(plan.outputs) == 2
-    assert not plan.unreached()
-
-
-def test_recurrent_with_sequences_and_states() -> None:
-    model = Call(lambda x, cell, head: head(cell(x)[0] + cell(x)[1][0].transpose(0, 1)),
-                 cell=nn.LSTM(16, 32, batch_first=True), head=nn.Linear(32, 16))  # fmt: skip
-    plan = autoinit.initialize(model, (8, 6, 16))
-    assert plan["head.weight"].action == "set" and not plan.warnings
-
-
-# --- depth, seeds, pretrained parts ---------------------------------------------------------------
-
-
-def test_three_hundred_layers() -> None:
-    layers = [m for _ in range(300) for m in (nn.Linear(16, 16), nn.Tanh())]
-    plan = autoinit.plan(nn.Sequential(*layers), (8, 16))
-    assert len(plan.weight_layers) == 300
-    assert all(t.second == pytest.approx(1.0, rel=1e-6) for t in plan.weight_layers)
-
-
-@pytest.mark.slow
-def test_eight_hundred_and_twelve_layers() -> None:
-    from benchmarks.models import MODELS
-
-    spec = MODELS["preact_resnet812"]
-    plan = autoinit.plan(spec.build(), spec.inputs)
-    assert len(plan.weight_layers) >= 812 and not plan.unreached()
-
-
-def test_same_seed_same_weights() -> None:
-    def weights(seed: int, before: int) -> list[Any]:
-        torch.manual_seed(before)  # what the global generator holds must not matter
-        model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 36, 4))
-        autoinit.initialize(model, (2, 3, 8, 8), seed=seed)
-        return [p.detach() for p in model.parameters()]
-
-    assert all(torch.equal(a, b) for a, b in zip(weights(3, 1), weights(3, 2), strict=True))
-    assert not torch.equal(weights(3, 1)[0], weights(4, 1)[0])
-
-
-def test_pretrained_parts_are_kept() -> None:
-    """Weights, running statistics, optimizer state and parameter objects of a trained backbone stay as they are."""
-    torch.manual_seed(0)
-    body = nn.Sequential(nn.Conv2d(3, 16, 3), nn.BatchNorm2d(16), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
-    model = nn.Sequential(body, nn.Linear(16, 10))
-    optimizer = torch.optim.Adam(model.parameters())
-    for _ in range(3):
-        model(torch.randn(8, 3, 8, 8) * 3 + 1).square().mean().backward()
-        optimizer.step()
-    state = {k: v.clone() for k, v in body.state_dict().items()}
-    parameters, moments = list(model.parameters()), optimizer.state_dict()
-    plan = autoinit.initialize(model, (8, 3, 8, 8), skip="0.*")
-    assert all(torch.equal(v, state[k]) for k, v in body.state_dict().items())
-    assert all(a is b for a, b in zip(parameters, model.parameters(), strict=True))
-    assert str(optimizer.state_dict()) == str(moments)
-    assert plan["1.weight"].action == "set" and plan["0.0.weight"].reason == "skipped by name"
-
-
-@pytest.mark.filterwarnings("ignore:Using `torch.compile")
-def test_compiled_model_keeps_its_identity() -> None:
-    """`torch.compile` wraps the module: planning sees through it."""
-    inner = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4))
-    compiled = torch.compile(inner)
-    plan = autoinit.initialize(compiled, (8, 16))
-    assert len(plan.weight_layers) == 2
-    # 256 weights: the standard error of a standard deviation is sqrt(1/512) = 4.4 %
-    assert float(inner[0].weight.detach().std()) == pytest.approx(0.25, rel=5 * 0.044)
-
-
-# --- whole models ---------------------------------------------------------------------------------
-
-ANCHORS: Sequence[tuple[str, float, float]] = [
-    ("allcnnc", 0.98, 0.38),
-    ("preact_resnet56_bottleneck_nonorm", 0.76, 0.14),
-    ("preact_resnet56_nonorm", 0.48, 0.11),
-    ("preact_resnet56", 0.99, 0.56),
-    ("preact_resnet164_nonorm", 0.47, 0.04),
-    ("mobilenet_se", 0.85, 0.46),
-    ("vit12", 0.32, 0.32),
-    ("transformer_encoder_decoder", 0.32, 0.32),
-    ("lstm_classifier", 0.0, 0.0),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "twice", "tenth"), ANCHORS, ids=[a[0] for a in ANCHORS])
-def test_whole_models_beat_the_anchors(name: str, twice: float, tenth: float) -> None:
-    """Share of weight layers whose variance, in training mode and five seeds, is within 2x and within 10 % of 1."""
-    from benchmarks.models import MODELS
-    from benchmarks.trials import built, inputs_of
-    from benchmarks.trials import measured as run
-
-    spec = MODELS[name]
-    inputs, model = inputs_of(spec), built(spec, 0)
-    plan = autoinit.plan(model, inputs)
-    rows = [r for r in plan.tensors if r.target is not None]
-    variances = np.array([run(plan.apply(model, seed=s), inputs, rows, s)[:, 1] for s in range(5)])
-    mean = variances.mean(axis=0)
-    assert float(np.mean((mean > 0.5) & (mean < 2.0))) > twice
-    assert float(np.mean((variances > 0.9) & (variances < 1.1))) > tenth

@@ -51,6 +51,9 @@ class ResNet(nn.Module):
         self.blocks = nn.Sequential(*blocks)
         self.pool = nn.AdaptiveAvgPool2d(1)
         self.head = nn.Linear(channels, classes)
+        for module in self.modules():  # as the published model initializes itself
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.pool(self.blocks(self.stem(x))).flatten(1))

@@ -9,10 +9,13 @@ that are kept have moments of their own; then the general two-operand rule appli
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
 from itertools import product
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import axes as K_axes
 from ..core.contraction import einsum_moments
@@ -62,16 +65,35 @@ def kept_cross(node: Node, ctx: Context, x: Signal, taps: float = 1.0) -> tuple[
 
 def _is_fresh(w: Signal) -> bool:
     """Zero mean and uncorrelated entries: the closed form applies."""
-    K = w.K.ravel()
-    return w.mean == 0.0 and not np.any(K[1:] * np.array(_sizes_above_one(w))[1:])
+    return w.mean == 0.0 and not np.any(w.K[_can_depend(w.shape)])
 
 
-def _sizes_above_one(w: Signal) -> list[float]:
-    """1 for patterns that differ only on axes longer than one (there K can carry dependence), else 0."""
-    return [
-        float(all(not bit or n > 1 for bit, n in zip(bits, w.shape, strict=True)))
-        for bits in product((0, 1), repeat=w.ndim)
-    ]
+@lru_cache(maxsize=4096)
+def _can_depend(shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Patterns that differ somewhere, and only on axes longer than one: there K can carry dependence."""
+    mask = np.ones((2,) * len(shape), bool)
+    mask.flat[0] = False
+    for axis, n in enumerate(shape):
+        if n == 1:
+            mask[(slice(None),) * axis + (1,)] = False
+    return mask
+
+
+class ByVariance:
+    """A moment map of a weight, worked out once for fresh weights: there only their variance counts."""
+
+    def __init__(self, through: Callable[[Signal], Signal]) -> None:
+        self.through = through
+        self.known: tuple[float, Signal] | None = None
+
+    def __call__(self, w: Signal) -> Signal:
+        if not _is_fresh(w) or w.second <= 0.0:
+            return self.through(w)
+        if self.known is None:
+            self.known = w.second, self.through(w)
+        variance, y = self.known
+        return Signal(y.shape, y.mean, y.K * (w.second / variance), profiles=y.profiles, deficiency=y.deficiency,
+                      volatility=y.volatility)  # fmt: skip
 
 
 def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
@@ -97,8 +119,9 @@ def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal |
         vector = ctx.weight(node, 1, lambda w: contract(f"{lead}y,y->{lead}", shape, x, w).second)
         return contract(f"{lead}y,y->{lead}", shape, x, vector)
     x = ctx.centred(node, x)
-    weight = ctx.weight(node, 1, lambda w: linear_map(x, w, shape).second)
-    return with_bias(linear_map(x, weight, shape), bias, len(shape) - 1, kept_cross(node, ctx, x))
+    through = ByVariance(lambda w: linear_map(x, w, shape))
+    weight = ctx.weight(node, 1, lambda w: through(w).second)
+    return with_bias(through(weight), bias, len(shape) - 1, kept_cross(node, ctx, x))
 
 
 def _letters(n: int, start: int = 0) -> str:
@@ -226,9 +249,9 @@ def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | N
     centred = ctx.centred(node, x)
     offset = centred.mean - x.mean
 
-    def through(w: Signal) -> Signal:
-        return plan.dead_taps(plan.through(centred, w), w, offset) if offset else plan.through(x, w)
-
+    through = ByVariance(
+        lambda w: plan.dead_taps(plan.through(centred, w), w, offset) if offset else plan.through(x, w)
+    )
     weight = ctx.weight(node, 1, lambda w: through(w).second)
     live = prod(b.same for b in plan.flat) / plan.taps
     return with_bias(through(weight), bias, plan.channel, kept_cross(node, ctx, x, live))
