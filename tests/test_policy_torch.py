@@ -488,7 +488,8 @@ def test_handmade_bias_starts_at_zero() -> None:
 
 def test_independent_rule_set_is_the_papers_model() -> None:
     """Global average pooling after a ReLU stack: nu/K without dependence, far more with it."""
-    model = nn.Sequential(nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 4))
+    layers = (nn.Conv2d(3, 16, 3), nn.ReLU(), nn.Conv2d(16, 16, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    model = nn.Sequential(*layers, nn.Linear(16, 4))
     paper = autoinit.plan(model, (8, 3, 12, 12), rules=autoinit.rules.independent)
     ours = autoinit.plan(model, (8, 3, 12, 12))
     pooled = next(k for k, t in enumerate(ours.tensors) if "avg_pool" in t.op)

@@ -18,9 +18,7 @@ class DenseLayer(nn.Module):
 
     def __init__(self, cin: int, growth: int) -> None:
         super().__init__()
-        self.branch = nn.Sequential(
-            *norm_relu_conv(cin, 4 * growth, 1), *norm_relu_conv(4 * growth, growth, 3)
-        )
+        self.branch = nn.Sequential(*norm_relu_conv(cin, 4 * growth, 1), *norm_relu_conv(4 * growth, growth, 3))
 
     def forward(self, x: Tensor) -> Tensor:
         return torch.cat([x, self.branch(x)], dim=1)

@@ -69,9 +69,7 @@ class DecoderBlock(nn.Module):
 class GPT(nn.Module):
     """Token indices to next-token logits; the output projection is the embedding table."""
 
-    def __init__(
-        self, vocabulary: int = 512, dim: int = 256, depth: int = 8, heads: int = 4, length: int = 64
-    ) -> None:
+    def __init__(self, vocabulary: int = 512, dim: int = 256, depth: int = 8, heads: int = 4, length: int = 64) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, dim)
         self.blocks = nn.ModuleList(DecoderBlock(dim, heads, hidden=8 * dim // 3) for _ in range(depth))
@@ -90,6 +88,4 @@ class GPT(nn.Module):
         return self.head(self.norm(x))
 
 
-SPECS = (
-    Spec("gpt_swiglu", GPT, (Tokens((8, 64), 512),), "8 causal blocks, rotary, SwiGLU, tied embeddings"),
-)
+SPECS = (Spec("gpt_swiglu", GPT, (Tokens((8, 64), 512),), "8 causal blocks, rotary, SwiGLU, tied embeddings"),)

@@ -30,9 +30,7 @@ class MixerBlock(nn.Module):
 class MlpMixer(nn.Module):
     """Patches, ``depth`` blocks, norm, average over the tokens, dense head."""
 
-    def __init__(
-        self, size: int = 32, patch: int = 4, dim: int = 192, depth: int = 12, classes: int = 100
-    ) -> None:
+    def __init__(self, size: int = 32, patch: int = 4, dim: int = 192, depth: int = 12, classes: int = 100) -> None:
         super().__init__()
         tokens = (size // patch) ** 2
         self.patches = nn.Conv2d(3, dim, patch, patch)

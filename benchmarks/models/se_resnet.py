@@ -43,9 +43,7 @@ class SEBlock(nn.Module):
         return self.relu(self.shortcut(x) + self.branch(x))
 
 
-def se_resnet(
-    per_stage: int = 3, widths: tuple[int, ...] = (64, 128, 256), classes: int = 100
-) -> nn.Sequential:
+def se_resnet(per_stage: int = 3, widths: tuple[int, ...] = (64, 128, 256), classes: int = 100) -> nn.Sequential:
     """CIFAR layout: stem, three stages, average, dense head."""
     layers: list[nn.Module] = [
         nn.Conv2d(3, widths[0], 3, 1, 1, bias=False),

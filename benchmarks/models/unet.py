@@ -25,9 +25,7 @@ def double_conv(cin: int, cout: int, norm: bool) -> nn.Sequential:
 class UNet(nn.Module):
     """Image to per-pixel class scores, through ``len(widths) - 1`` halvings."""
 
-    def __init__(
-        self, norm: bool = True, widths: tuple[int, ...] = (32, 64, 128, 256), classes: int = 10
-    ) -> None:
+    def __init__(self, norm: bool = True, widths: tuple[int, ...] = (32, 64, 128, 256), classes: int = 10) -> None:
         super().__init__()
         steps = list(pairwise(widths))
         self.entry = double_conv(3, widths[0], norm)

@@ -5,7 +5,7 @@
 Importing this package imports no deep learning framework.
 """
 
-from . import rules
+from . import baselines, rules
 from .api import check, forget_rule, initialize, measure, plan, rule
 from .core.inputs import Input
 from .core.plan import Plan
@@ -16,6 +16,6 @@ from .errors import AutoInitError
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "check", "forget_rule", "independent", "initialize", "measure",
-    "plan", "rule", "rules",
+    "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "check", "forget_rule", "independent",
+    "initialize", "measure", "plan", "rule", "rules",
 ]  # fmt: skip

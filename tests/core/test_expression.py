@@ -100,9 +100,7 @@ def test_interning_does_not_leak() -> None:
 
 CHAIN = st.lists(
     st.tuples(
-        st.sampled_from(
-            ["add", "sub", "mul", "div", "neg", "relu", "tanh", "abs", "maximum", "minimum", "rsub"]
-        ),
+        st.sampled_from(["add", "sub", "mul", "div", "neg", "relu", "tanh", "abs", "maximum", "minimum", "rsub"]),
         st.floats(-3.0, 3.0, allow_nan=False).filter(lambda c: abs(c) > 1e-3),
     ),
     max_size=12,
@@ -143,6 +141,4 @@ def test_simplified_is_the_same_function(chain: list[tuple[str, float]]) -> None
         assert (np.diff(got) * sign >= -1e-9 * (1.0 + np.abs(got).max())).all()
     line = affine(expr)
     if line is not None:
-        np.testing.assert_allclose(
-            line[0] * x + line[1], plain, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(plain).max())
-        )
+        np.testing.assert_allclose(line[0] * x + line[1], plain, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(plain).max()))

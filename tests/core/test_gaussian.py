@@ -123,9 +123,7 @@ def test_pair_of_a_composite_with_kinks() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "name", ["relu", "tanh", "silu", "square", "hardshrink", "exp", "elu", "gelu", "sign"]
-)
+@pytest.mark.parametrize("name", ["relu", "tanh", "silu", "square", "hardshrink", "exp", "elu", "gelu", "sign"])
 def test_cross_and_slope(name: str) -> None:
     """E[u f(v)] at cov = var is E[u f(u)]; the slope is a finite difference of log E f²."""
     expr = apply(name, X)
@@ -181,9 +179,7 @@ def test_no_problem_where_there_is_none() -> None:
     assert analyse(apply("log", apply("abs", X)), 0.0, 1.0).mean == pytest.approx(
         -0.5 * (np.euler_gamma + math.log(2.0)), rel=1e-8
     )
-    assert analyse(apply("mul", X, apply("exp", X)), 0.0, 16.0).mean == pytest.approx(
-        16.0 * math.exp(8.0), rel=1e-8
-    )
+    assert analyse(apply("mul", X, apply("exp", X)), 0.0, 16.0).mean == pytest.approx(16.0 * math.exp(8.0), rel=1e-8)
 
 
 def test_point_mass_and_constants() -> None:
@@ -208,9 +204,7 @@ def test_any_callable() -> None:
     assert got.second == pytest.approx(same.second, rel=1e-9)
     unknown = analyse_callable(lambda x: np.maximum(np.sin(3.0 * x), 0.1), 0.5, 2.0)
     z = np.linspace(-9.0, 9.0, 200_001)
-    dense = np.average(
-        np.maximum(np.sin(3.0 * (0.5 + math.sqrt(2.0) * z)), 0.1), weights=np.exp(-0.5 * z * z)
-    )
+    dense = np.average(np.maximum(np.sin(3.0 * (0.5 + math.sqrt(2.0) * z)), 0.1), weights=np.exp(-0.5 * z * z))
     assert unknown.mean == pytest.approx(dense, rel=1e-7)
 
 

@@ -29,9 +29,7 @@ def test_known_extremes() -> None:
 @pytest.mark.parametrize("k", [1, 2, 49, 3136])
 def test_largest_by_numerical_integration(k: int) -> None:
     """E[M²] = ∫ x² d(Φ^k)."""
-    exact = integrate.quad(
-        lambda x: x * x * k * stats.norm.pdf(x) * stats.norm.cdf(x) ** (k - 1), -9, 9, limit=300
-    )[0]
+    exact = integrate.quad(lambda x: x * x * k * stats.norm.pdf(x) * stats.norm.cdf(x) ** (k - 1), -9, 9, limit=300)[0]
     mean, second = max_moments(X, 0.0, 1.0, 0.0, k)
     assert second == pytest.approx(exact, rel=1e-7)
     assert mean == pytest.approx(extreme_moments(k)[0], abs=1e-12)

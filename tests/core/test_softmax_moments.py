@@ -34,9 +34,7 @@ def test_limits(n: float) -> None:
     assert sum_of_squares(n, 0.0) == 1.0 / n
     small = 1e-7
     assert n * sum_of_squares(n, small) - 1.0 == pytest.approx(small * (1.0 - 1.0 / n), rel=1e-5, abs=1e-15)
-    values = [
-        sum_of_squares(n, v) for v in (1e-12, 1e-5, 1.01e-5, 1e-3, 0.1, 0.249, 0.251, 1.0, 10.0, 1e3, 1e6)
-    ]
+    values = [sum_of_squares(n, v) for v in (1e-12, 1e-5, 1.01e-5, 1e-3, 0.1, 0.249, 0.251, 1.0, 10.0, 1e3, 1e6)]
     assert all(a <= b * (1.0 + 1e-9) for a, b in pairwise(values))
     assert values[-1] > 0.99
 

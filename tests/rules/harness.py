@@ -96,9 +96,7 @@ def compare(predicted: Signal, measured: Any, *, mean_error: float = 0.0, model_
     mean, mean_se, K, K_se = measured
     second = float(K.flat[0])
     slack = SIGMAS * mean_se + mean_error * np.sqrt(second) + ROUNDING * max(np.sqrt(second), 0.01)
-    assert abs(predicted.mean - mean) <= slack, (
-        f"mean {predicted.mean:.5g}, measured {mean:.5g} +- {mean_se:.2g}"
-    )
+    assert abs(predicted.mean - mean) <= slack, f"mean {predicted.mean:.5g}, measured {mean:.5g} +- {mean_se:.2g}"
     allowed = SIGMAS * K_se + model_error * second + ROUNDING * max(second, 1e-3)
     wrong = np.abs(predicted.K - K) - allowed
     S = np.unravel_index(int(np.argmax(wrong)), wrong.shape)

@@ -57,9 +57,7 @@ def test_softmax_over_the_last_axis_of_a_sequence():
     assert y.mean == pytest.approx(0.1)
 
 
-@pytest.mark.parametrize(
-    "x", [LOGITS[1], components((4, 10, 10), 0.0, {(0, 1, 2): 0.5, (0, 2): 0.7, (0, 1): 2.0})]
-)
+@pytest.mark.parametrize("x", [LOGITS[1], components((4, 10, 10), 0.0, {(0, 1, 2): 0.5, (0, 2): 0.7, (0, 1): 2.0})])
 def test_causal_softmax(x):
     live = np.tri(x.shape[1], x.shape[2], dtype=bool)
     masked = Signal(x.shape, x.mean, x.K, live=live)
@@ -68,11 +66,7 @@ def test_causal_softmax(x):
     y = predict("softmax", [masked], [x.shape], axis=2, log=False)
     measured = measure([x], run, 500)[0]
     compare(y, measured, model_error=0.02)
-    rows = (
-        torch.stack([run(torch.from_numpy(s)).pow(2).mean(dim=(0, 2)) for s in _draws(x, 300)])
-        .mean(0)
-        .numpy()
-    )
+    rows = torch.stack([run(torch.from_numpy(s)).pow(2).mean(dim=(0, 2)) for s in _draws(x, 300)]).mean(0).numpy()
     assert np.allclose(y.profiles[1], rows / rows.mean(), rtol=0.06)
 
 
@@ -164,9 +158,7 @@ def test_constant_masks(kind):
     q, k, v = heads(), heads(), heads(shared=0.3)
     rng = np.random.default_rng(3)
     live = np.tri(12, dtype=bool)
-    mask = {"boolean": live, "additive": np.where(live, 0.0, -np.inf), "bias": rng.normal(size=(2, 12, 12))}[
-        kind
-    ]
+    mask = {"boolean": live, "additive": np.where(live, 0.0, -np.inf), "bias": rng.normal(size=(2, 12, 12))}[kind]
     tensor = torch.from_numpy(mask)
     run = lambda a, b, c: F.scaled_dot_product_attention(a, b, c, attn_mask=tensor)  # noqa: E731
     extra = [from_array(np.where(live, 0.0, 1.0))]
@@ -201,9 +193,7 @@ def test_self_attention_with_real_projections(token_correlation, variance):
     x = components((B, T, D), 0.0, {(0, 1, 2): 1 - token_correlation, (0, 2): token_correlation})
 
     def run(t):
-        q, k, v = (
-            t @ (torch.randn(D, D, dtype=t.dtype) * g / D**0.5) for g in (variance**0.5, variance**0.5, 1.0)
-        )
+        q, k, v = (t @ (torch.randn(D, D, dtype=t.dtype) * g / D**0.5) for g in (variance**0.5, variance**0.5, 1.0))
         q, k, v = (z.reshape(B, T, H, d).transpose(1, 2) for z in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v)
 
@@ -239,9 +229,7 @@ def test_einsum_moments(equation, shapes):
         d = len(shape)
         parts = {axes: float(rng.uniform(0, 1)) for axes in [tuple(range(d)), (0,), (d - 1,), ()]}
         signals.append(components(shape, float(rng.normal()), parts))
-    sizes = {
-        c: n for labels, shape in zip(inputs, shapes, strict=True) for c, n in zip(labels, shape, strict=True)
-    }
+    sizes = {c: n for labels, shape in zip(inputs, shapes, strict=True) for c, n in zip(labels, shape, strict=True)}
     mean, K = einsum_moments(inputs, out, signals, sizes)
     shape = tuple(sizes[c] for c in out)
     compare(Signal(shape, mean, K), measure(signals, lambda *t: torch.einsum(equation, *t), 1000)[0])

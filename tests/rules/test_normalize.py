@@ -24,9 +24,7 @@ MAPS = [
 @pytest.mark.parametrize("x", MAPS)
 def test_batch_norm(x):
     run = lambda t: F.batch_norm(t, None, None, training=True, eps=1e-3)  # noqa: E731
-    y = check(
-        "normalize", [x], run, axes=(0, 2, 3), centre=True, channel_axes=(1,), eps=1e-3, model_error=0.03
-    )
+    y = check("normalize", [x], run, axes=(0, 2, 3), centre=True, channel_axes=(1,), eps=1e-3, model_error=0.03)
     assert abs(y.mean) < 1e-12
 
 
@@ -77,9 +75,7 @@ def test_rms_norm(x):
 @pytest.mark.parametrize("x", TOKENS)
 def test_l2_normalisation(x):
     run = lambda t: F.normalize(t, dim=2)  # noqa: E731
-    check(
-        "normalize", [x], run, axes=(2,), centre=False, eps=1e-12, l2=True, model_error=0.03, mean_error=0.03
-    )
+    check("normalize", [x], run, axes=(2,), centre=False, eps=1e-12, l2=True, model_error=0.03, mean_error=0.03)
 
 
 def test_layer_norm_of_relu():
@@ -96,9 +92,7 @@ def test_batch_norm_with_epsilon_and_without_variance():
     assert small.variance == pytest.approx(0.09, rel=0.05)
     zero = predict("normalize", [iid(shape), constant((16,), 0.0), constant((16,), 0.5)], [shape], **attrs)
     assert (zero.mean, zero.variance) == (0.5, 0.0)
-    flat = predict(
-        "normalize", [constant(shape, 7.0), constant((16,), 2.0), constant((16,), 1.0)], [shape], **attrs
-    )
+    flat = predict("normalize", [constant(shape, 7.0), constant((16,), 2.0), constant((16,), 1.0)], [shape], **attrs)
     assert (flat.mean, flat.variance) == (1.0, 0.0)
 
 

@@ -42,9 +42,7 @@ def test_max_pool(x, window, stride, padding, rectified):
     """Anisotropic correlation is replaced by its mean over the window, overlap by a chance: 4 % of E[y^2]."""
     x = relu(x) if rectified else x
     run = lambda t: F.max_pool2d(t, window, stride, padding)  # noqa: E731
-    check(
-        "max_pool", [x], run, model_error=0.04, mean_error=0.02, repeats=300, **attrs(window, stride, padding)
-    )
+    check("max_pool", [x], run, model_error=0.04, mean_error=0.02, repeats=300, **attrs(window, stride, padding))
 
 
 def test_max_pool_dilated():
@@ -95,9 +93,7 @@ def test_average_pool_minus_its_input(x):
     """PoolFormer's mixer, avgpool(x) - x, knows what it is made of (interior windows; borders: 8 %)."""
     y = predict("average_pool", [x], [x.shape], include_pad=False, **attrs(3, 1, 1))
     K = y.K + x.K - 2 * cross_moment(x, y)
-    _, _, measured, se = measure(
-        [x], lambda t: F.avg_pool2d(t, 3, 1, 1, count_include_pad=False) - t, 300
-    )[0]
+    _, _, measured, se = measure([x], lambda t: F.avg_pool2d(t, 3, 1, 1, count_include_pad=False) - t, 300)[0]
     assert K.flat[0] == pytest.approx(measured.flat[0], abs=5 * se.flat[0] + 0.08 * measured.flat[0])
 
 

@@ -148,9 +148,7 @@ def test_functions_of_a_mean_square(name):
     made = Signal.function(y.source, apply(name, y.expr))
     mean, se, K, _ = measure([x], lambda t: getattr(torch, name)(t.square().mean(2, keepdim=True)), 400)[0]
     assert made.problem is None
-    error = (
-        0.06 if name == "reciprocal" else 0.02
-    )  # the left tail of a sum of squares is not that of a log-normal
+    error = 0.06 if name == "reciprocal" else 0.02  # the left tail of a sum of squares is not that of a log-normal
     assert made.mean == pytest.approx(mean, abs=5 * se + error * math.sqrt(K.flat[0]))
 
 

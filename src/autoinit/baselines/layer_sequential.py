@@ -113,9 +113,7 @@ class _Scaler:
             if p.layer is not None and p.action in ("set", "gain"):
                 made_of[p.layer].append(p.name)
         self.layers: dict[Key, list[str]] = {
-            key_of(row): made_of[row.index]
-            for row in plan.tensors
-            if row.weight is not None and row.output == 0
+            key_of(row): made_of[row.index] for row in plan.tensors if row.weight is not None and row.output == 0
         }
         self.variances: dict[str, float] = {}
         self.failed: list[str] = []

@@ -47,9 +47,7 @@ class Function:
     def with_defaults(self, params: Params) -> Params:
         """The given parameters, completed by the default values of the ones left out."""
         if len(params) > len(self.defaults):
-            raise ValueError(
-                f"{self.name} takes at most {len(self.defaults)} parameters, received {len(params)}"
-            )
+            raise ValueError(f"{self.name} takes at most {len(self.defaults)} parameters, received {len(params)}")
         return tuple(map(float, params)) + self.defaults[len(params) :]
 
     def kinks_for(self, params: Params) -> tuple[float, ...]:
@@ -73,9 +71,7 @@ def register(name: str, fn: Callable[..., Any], **known: Any) -> Function:
     return function
 
 
-def register_pieces(
-    name: str, fn: Callable[..., Any], pieces: Callable[..., PiecewiseLinear], **known: Any
-) -> None:
+def register_pieces(name: str, fn: Callable[..., Any], pieces: Callable[..., PiecewiseLinear], **known: Any) -> None:
     """Add a piecewise linear function: kinks, moments and pair moments follow from its pieces."""
     register(
         name,
@@ -311,9 +307,7 @@ register("acos", np.arccos, kinks=(-1.0, 1.0), monotone=-1)
 register("atanh", np.arctanh, kinks=(-1.0, 1.0), monotone=1)
 register("acosh", np.arccosh, kinks=(1.0,), monotone=1)
 register("erfinv", special.erfinv, kinks=(-1.0, 1.0), monotone=1)
-register(
-    "logit", ew.logit, defaults=(-1.0,), kinks=lambda eps: (max(eps, 0.0), 1.0 - max(eps, 0.0)), monotone=1
-)
+register("logit", ew.logit, defaults=(-1.0,), kinks=lambda eps: (max(eps, 0.0), 1.0 - max(eps, 0.0)), monotone=1)
 register("digamma", special.digamma, kinks=_POLES)
 register("lgamma", special.gammaln, kinks=_POLES)
 

@@ -167,9 +167,7 @@ def _extended(out: Floats, steps: int) -> Signal:
     far = cross.K[1][:, 1]
     gain = late.K[:, 1].flat[0] / max(abs(float(measured.K[:, 1].flat[0])), 1e-300)
     same = (1.0 - tail) * measured.K[:, 0] + tail * late.K[:, 0]
-    different = near * measured.K[:, 1] + (1.0 - near) * np.minimum(far, measured.K[:, 1]) * min(
-        max(gain, 1.0), 4.0
-    )
+    different = near * measured.K[:, 1] + (1.0 - near) * np.minimum(far, measured.K[:, 1]) * min(max(gain, 1.0), 4.0)
     mean = (1.0 - tail) * measured.mean + tail * late.mean
     return Signal(out.shape, mean, np.stack([same, different], axis=1))
 

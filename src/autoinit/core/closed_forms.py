@@ -87,9 +87,7 @@ def sinh_moments(mean: float, std: float) -> Moments:
     v = std * std
     if 2.0 * (abs(mean) + v) > 700.0:
         return None
-    return math.exp(0.5 * v) * math.sinh(mean), 0.5 * math.expm1(2.0 * v) + math.exp(2.0 * v) * math.sinh(
-        mean
-    ) ** 2
+    return math.exp(0.5 * v) * math.sinh(mean), 0.5 * math.expm1(2.0 * v) + math.exp(2.0 * v) * math.sinh(mean) ** 2
 
 
 def sinh_pair(mean: float, var: float, cov: Array) -> Array:
@@ -100,9 +98,7 @@ def cosh_moments(mean: float, std: float) -> Moments:
     v = std * std
     if 2.0 * (abs(mean) + v) > 700.0:
         return None
-    return math.exp(0.5 * v) * math.cosh(mean), 0.5 * math.expm1(2.0 * v) * math.cosh(2.0 * mean) + math.cosh(
-        mean
-    ) ** 2
+    return math.exp(0.5 * v) * math.cosh(mean), 0.5 * math.expm1(2.0 * v) * math.cosh(2.0 * mean) + math.cosh(mean) ** 2
 
 
 def cosh_pair(mean: float, var: float, cov: Array) -> Array:

@@ -28,9 +28,7 @@ from .expression import X, evaluate
 from .signal import Array, Signal
 
 
-def sample(
-    signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None
-) -> NDArray[np.float64]:
+def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None) -> NDArray[np.float64]:
     """One array with the moments of `signal`; `sizes` overrides the length of some axes.
 
     The Gaussian source is drawn, scaled by its position profiles, and the signal's function applied to it.

@@ -234,9 +234,7 @@ def _point(value: float, mean: float, var: float, function: Callable[[Array], Ar
 class _LineAnalysis(Analysis):
     """aX + b, and constants."""
 
-    def __init__(
-        self, factor: float, offset: float, mean: float, var: float, function: Callable[[Array], Array]
-    ):
+    def __init__(self, factor: float, offset: float, mean: float, var: float, function: Callable[[Array], Array]):
         super().__init__(mean, var, function, ())
         self.factor = factor
         self.mean = factor * mean + offset
@@ -261,9 +259,7 @@ class _LineAnalysis(Analysis):
 
 def _check(mean: float, var: float) -> None:
     if not (math.isfinite(mean) and math.isfinite(var) and var >= 0.0):
-        raise ValueError(
-            f"a Gaussian needs a finite mean and a finite variance ≥ 0, received {mean} and {var}"
-        )
+        raise ValueError(f"a Gaussian needs a finite mean and a finite variance ≥ 0, received {mean} and {var}")
 
 
 def analyse(expr: Expr, mean: float, var: float) -> Analysis:
@@ -322,9 +318,7 @@ def _describe(expr: Expr) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def analyse_callable(
-    f: Callable[[Array], Array], mean: float, var: float, kinks: Sequence[float] = ()
-) -> Analysis:
+def analyse_callable(f: Callable[[Array], Array], mean: float, var: float, kinks: Sequence[float] = ()) -> Analysis:
     """The moments of any vectorised function for u ~ N(mean, var); not cached."""
     _check(mean, var)
 
@@ -361,9 +355,7 @@ class CrossAnalysis:
             return
         std = math.sqrt(var)
         marks = panel_marks(f, mean, std) + panel_marks(g, mean, std)
-        both = integrate(
-            lambda z: np.stack([evaluate(f, mean + std * z), evaluate(g, mean + std * z)]), marks
-        )
+        both = integrate(lambda z: np.stack([evaluate(f, mean + std * z), evaluate(g, mean + std * z)]), marks)
         self._series = pair_series(both, 0, 1, float(both.products()[0, 1]))
 
     def pair(self, cov: Array) -> Array:

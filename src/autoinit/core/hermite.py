@@ -61,10 +61,8 @@ class PairSeries:
         if self.tails:
             size, sign = np.abs(flat), np.sign(flat)
             for amount, degrees in self.tails:
-                if degrees.size == 1:
-                    spread = size ** degrees[0]
-                else:
-                    spread = size[:, None] ** np.abs(degrees) @ _LEVEL_WEIGHTS
+                one = degrees.size == 1
+                spread = size ** degrees[0] if one else size[:, None] ** np.abs(degrees) @ _LEVEL_WEIGHTS
                 result += amount * (spread if degrees[0] > 0.0 else sign * spread)
         result = np.where(flat >= 1.0, self.total, result)
         return result.reshape(np.shape(rho))
@@ -76,9 +74,7 @@ def pair_series(quadrature: Quadrature, i: int, j: int, total: float) -> PairSer
     f, g = rows[i], rows[j]
     products = quadrature.products()
     left = abs(total - float(f @ g))
-    if quadrature.z.size <= _MOST_NODES and left > _ENOUGH * math.sqrt(products[i, i]) * math.sqrt(
-        products[j, j]
-    ):
+    if quadrature.z.size <= _MOST_NODES and left > _ENOUGH * math.sqrt(products[i, i]) * math.sqrt(products[j, j]):
         rows = quadrature.hermite(MORE_HERMITE)
         f, g = rows[i], rows[j]
     return PairSeries(f, g, total)

@@ -86,9 +86,7 @@ def extreme_correlation(k: int, tau: float) -> float:
     rows, columns = np.triu_indices(x.size)
     a, b = x[rows], x[columns]
     with np.errstate(under="ignore"):
-        exponent = -np.multiply.outer((a - b) ** 2, 1.0 / square) - np.multiply.outer(
-            a * b, 1.0 / (1.0 + sin)
-        )
+        exponent = -np.multiply.outer((a - b) ** 2, 1.0 / square) - np.multiply.outer(a * b, 1.0 / (1.0 + sin))
         joint = np.exp(exponent) @ (0.5 * angle * weights) / (2.0 * math.pi)
     logs = special.log_ndtr(x)
     apart = np.exp(logs[rows] + logs[columns])
@@ -199,9 +197,7 @@ def _narrowed(e: Array, k: int, within: float) -> Array:
     return mean + math.sqrt(share) * (e - mean)
 
 
-def _by_distribution(
-    expr: Expr, mean: float, std: float, shift: Array, own: float, k: int
-) -> tuple[Array, Array]:
+def _by_distribution(expr: Expr, mean: float, std: float, shift: Array, own: float, k: int) -> tuple[Array, Array]:
     """E[M | z] = Σ y ΔG(y)^k with G the distribution function of f, on a fine grid of the own part."""
     e = np.arange(-8.5 + 0.5 * _E_STEP, 8.5, _E_STEP)
     mass = special.ndtr(e + 0.5 * _E_STEP) - special.ndtr(e - 0.5 * _E_STEP)

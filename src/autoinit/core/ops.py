@@ -27,7 +27,8 @@ VOCABULARY: dict[str, str] = {
     "max_pool": "(x); axes; window; stride; padding: ((lo, hi), ...); dilation",
     "average_pool": "(x); axes; window; stride; padding; include_pad: bool",
     "lp_pool": "(x); axes; window; stride; power",
-    "reduce": "(x); kind: mean sum max min prod var std norm logsumexp any all; axes; keepdim; power (norm); correction (var, std)",
+    "reduce": "(x); kind: mean sum max min prod var std norm logsumexp any all; axes; keepdim; power (norm); "
+    "correction (var, std)",
     "cumulative": "(x); kind: sum prod max min; axis",
     # normalisation: rules/normalize.py
     "normalize": "(x, [scale], [shift], [running_mean], [running_var]); axes: averaged over; centre: bool; "

@@ -113,9 +113,7 @@ class PiecewiseLinear:
         for i, slope in enumerate(self.slopes):
             low, high = (edges[i] - mean) / std, (edges[i + 1] - mean) / std
             if slope and low < high:
-                mass = (
-                    cumulative(high) - cumulative(low) if high < 0.0 else cumulative(-low) - cumulative(-high)
-                )
+                mass = cumulative(high) - cumulative(low) if high < 0.0 else cumulative(-low) - cumulative(-high)
                 total += slope * mass
         for place, jump in zip(self.breaks, self.jumps(), strict=True):
             total += jump * density((place - mean) / std) / std
@@ -151,9 +149,7 @@ class PiecewiseLinear:
                     continue
                 twice = 1.0 if i == j else 2.0
                 curve = bends[i] * bends[j] * (rho[..., None] - sin) + jumps[i] * jumps[j]
-                total += twice * np.einsum(
-                    "...n,...n,...n->...", curve, _joint(places[i], places[j], sin), step
-                )
+                total += twice * np.einsum("...n,...n,...n->...", curve, _joint(places[i], places[j], sin), step)
         cos = np.cos(theta) if any(jumps) else sin
         for i in active:
             if not jumps[i]:

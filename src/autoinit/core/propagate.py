@@ -401,8 +401,7 @@ class Propagation:
 def _capped(signal: Signal) -> Signal | None:
     """Overflow must not spread: a finite signal in place of one that is out of range; None if it is in range."""
     K = signal.K
-    largest = float(np.max(np.abs(K))) if K.size else 0.0
-    if largest <= HUGE and np.isfinite(signal.mean):
+    if abs(signal.mean) < HUGE and bool((np.abs(K) <= HUGE).all()):
         return None
     return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))
 

@@ -32,10 +32,7 @@ _LARGEST = 1e60  # values are cut here once the true moments do not exist
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 _TAIL = np.stack(
-    [
-        (k + 0.5) * _WEIGHTS * np.polynomial.legendre.Legendre.basis(k)(_NODES)
-        for k in range(ORDER - 3, ORDER)
-    ],
+    [(k + 0.5) * _WEIGHTS * np.polynomial.legendre.Legendre.basis(k)(_NODES) for k in range(ORDER - 3, ORDER)],
     axis=1,
 )
 _HALF_EDGES = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5, 9.0])

@@ -71,9 +71,7 @@ def square_sums(lengths: NDArray[np.int64], variance: float) -> Array:
     """E[sum p^2] of rows of these lengths (0 for an empty row)."""
     nodes = _nodes(lengths)
     values = np.array([float(_alike(k, variance, np.array([variance]))[0] * k) for k in nodes.tolist()])
-    return np.asarray(
-        np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0)
-    )
+    return np.asarray(np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0))
 
 
 def _nodes(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

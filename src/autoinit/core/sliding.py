@@ -23,7 +23,11 @@ from .signal import Array
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:
     """Apply a 2 x 2 matrix to the (same, different) pair of one axis."""
-    return np.moveaxis(np.tensordot(matrix, K, axes=([1], [axis])), 0, axis)
+    pair = K.reshape(2**axis, 2, -1)
+    made = np.empty_like(pair)
+    made[:, 0] = matrix[0, 0] * pair[:, 0] + matrix[0, 1] * pair[:, 1]
+    made[:, 1] = matrix[1, 0] * pair[:, 0] + matrix[1, 1] * pair[:, 1]
+    return made.reshape(K.shape)
 
 
 def mean_matrix(n: int) -> Array:
@@ -35,7 +39,9 @@ def mean_matrix(n: int) -> Array:
 def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
     """K of the mean over `axes`, these kept as axes of size 1."""
     for axis in axes:
-        K = transform(K, axis, mean_matrix(shape[axis]))
+        n, pair = shape[axis], K.reshape(2**axis, 2, -1)
+        mean = pair[:, :1] / n + pair[:, 1:] * (1.0 - 1.0 / n)
+        K = np.concatenate([mean, mean], axis=1).reshape(K.shape)
     return K
 
 

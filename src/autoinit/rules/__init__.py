@@ -1,5 +1,7 @@
 """The rules, one small file per family. Importing this package registers all of them."""
 
+from ..core.propagate import RuleSet
+from ..core.signal import independent as _forget
 from . import (
     attention,
     contract,
@@ -15,14 +17,12 @@ from . import (
     resample,
     shape,
 )
-from ..core.propagate import RuleSet
-from ..core.signal import independent as _forget
 from .registry import RULES, Context, rule
 
 independent = RuleSet({}, project=_forget)
-"""The paper's model of the signal: mean and variance, everything independent. For comparison: ``rules=rules.independent``."""
+"""The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``."""
 
 __all__ = [
-    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "independent", "merge", "normalize", "pool",
-    "random", "recurrent", "reduce", "resample", "rule", "shape",
+    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "independent",
+    "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule", "shape",
 ]  # fmt: skip

@@ -69,9 +69,7 @@ def logsumexp_covariance(C: Array, s: float, n: float, variance: float) -> Array
 
 
 @rule("attention")
-def attention(
-    node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None
-) -> Signal:
+def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
     """Scaled dot-product attention over (..., tokens, features)."""
     a = node.attrs
     if a.get("grouped"):
@@ -154,9 +152,7 @@ def _plus(logits: Signal, other: Signal) -> Signal:
     return Signal(logits.shape, logits.mean + other.mean, K)
 
 
-def _weighted(
-    shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: Mask | None, rate: float
-) -> Signal:
+def _weighted(shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: Mask | None, rate: float) -> Signal:
     """p v, with the row profile that a mask (and a profile of the values) makes."""
     mean, K = matmul_moments(p, v)
     if live is None:

@@ -221,9 +221,7 @@ def _single(labels: str, out: str, x: Signal | None, shape: tuple[int, ...]) -> 
 
 
 @rule("bilinear")
-def bilinear(
-    node: Node, ctx: Context, x1: Signal, x2: Signal, w: Signal | None, bias: Signal | None = None
-) -> Signal:
+def bilinear(node: Node, ctx: Context, x1: Signal, x2: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
     """y_o = sum_ij w_oij x1_i x2_j: the outer product of the inputs, contracted."""
     shape = node.outputs[0].shape
     lead = _letters(x1.ndim - 1)

@@ -52,16 +52,12 @@ def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:
     """Independent factors: E[P_t P'_t'] = K^min(t, t') m^|t - t'|."""
     same = np.take(x.K, 0, axis=axis)
     first = np.mean([_power(same, t) for t in places], axis=0)
-    other = np.mean(
-        [_power(same, min(t, u)) * x.mean ** abs(t - u) for t in places for u in places if t != u], axis=0
-    )
+    other = np.mean([_power(same, min(t, u)) * x.mean ** abs(t - u) for t in places for u in places if t != u], axis=0)
     return Signal(x.shape, float(np.mean([x.mean**t for t in places])), np.stack([first, other], axis=axis))
 
 
 def _power(K: Array, t: int) -> Array:
-    return np.asarray(
-        np.sign(K) ** t * np.exp(np.clip(t * np.log(np.maximum(np.abs(K), 1e-300)), -690.0, 600.0))
-    )
+    return np.asarray(np.sign(K) ** t * np.exp(np.clip(t * np.log(np.maximum(np.abs(K), 1e-300)), -690.0, 600.0)))
 
 
 def _running_extreme(x: Signal, axis: int, places: list[int], *, smallest: bool) -> Signal:

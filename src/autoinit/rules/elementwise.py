@@ -150,9 +150,7 @@ def _is_shared_where(g: Signal, x: Signal) -> bool:
     """g is (nearly) constant along an axis on which x varies, and not constant altogether."""
     if g.is_constant or g.source.K.shape != g.K.shape:
         return False
-    return any(
-        n > 1 and g.correlation(axis) > 0.999 and x.correlation(axis) < 0.999 for axis, n in enumerate(g.shape)
-    )
+    return any(n > 1 and g.correlation(axis) > 0.999 and x.correlation(axis) < 0.999 for axis, n in enumerate(g.shape))
 
 
 def _product_profiles(u: Signal, v: Signal) -> tuple[tuple[Array | None, ...], float]:

@@ -60,9 +60,7 @@ def normalize(
         y = _by_running_statistics(node, ctx, x, running_mean, running_var, channels, eps)
     else:
         groups = int(a.get("groups") or 0)
-        y = by_own_statistics(
-            x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups
-        )
+        y = by_own_statistics(x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups)
     return _affine(y, scale, shift, channels)
 
 
@@ -262,9 +260,7 @@ def _by_running_statistics(
         return shifted(x, -mean.mean).scaled(first)
     K = x.K - 2.0 * x.mean * mean.mean + placed(mean.K, channels, x.ndim)
     factor = placed(_table(len(channels), second, pair), channels, x.ndim)
-    return Signal(
-        x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x))
-    )
+    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x)))
 
 
 def _table(ndim: int, same: float, different: float) -> Array:
@@ -283,9 +279,7 @@ def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tup
             y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
         else:
             table = placed(scale.K, channels, y.ndim)
-            y = Signal(
-                y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y))
-            )
+            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y)))
     if shift is not None:
         if shift.is_constant:
             y = shifted(y, shift.mean)

@@ -87,6 +87,4 @@ def _with_noise(x: Signal, slope: float, y: Signal) -> tuple[Term, ...]:
 @rule("noise")
 def noise(node: Node, ctx: Context) -> Signal:
     """Fresh independent values made inside the model."""
-    return iid(
-        node.outputs[0].shape, float(node.attrs.get("mean", 0.0)), float(node.attrs.get("variance", 1.0))
-    )
+    return iid(node.outputs[0].shape, float(node.attrs.get("mean", 0.0)), float(node.attrs.get("variance", 1.0)))

@@ -56,9 +56,7 @@ def _let_context_decide(node: Node, ctx: Context) -> None:
         decide(node)
 
 
-def _remembered(
-    x: Signal, states: tuple[Signal, ...], cells: tuple[CellWeights, ...], layout: Layout
-) -> Measured:
+def _remembered(x: Signal, states: tuple[Signal, ...], cells: tuple[CellWeights, ...], layout: Layout) -> Measured:
     key = (cells, layout, x.shape[2], _numbers(x), tuple((s.shape, _numbers(s)) for s in states))
     if key not in _known:
         if len(_known) >= MOST_REMEMBERED:
@@ -87,9 +85,7 @@ def _cells(node: Node, ctx: Context) -> Iterator[CellWeights]:
         slot += per_cell
 
 
-def _cell(
-    node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bool, projected: bool
-) -> CellWeights:
+def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bool, projected: bool) -> CellWeights:
     w_in, w_back = node.inputs[slot], node.inputs[slot + 1]
     assert w_in is not None and w_back is not None
     hidden, inputs, outputs = w_in.shape[0] // gates, w_in.shape[1], w_back.shape[1]
@@ -126,9 +122,7 @@ def _kept(node: Node, ctx: Context, slot: int) -> Any:
     return None if values is None else np.asarray(values, float)
 
 
-def _bias(
-    values: Any, gates: int, default: tuple[tuple[float, float], ...]
-) -> tuple[tuple[float, float], ...]:
+def _bias(values: Any, gates: int, default: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
     if values is None:
         return default
     return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))

@@ -40,9 +40,7 @@ def reduce(node: Node, ctx: Context, x: Signal) -> Signal:
     return made
 
 
-def reduced(
-    x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0
-) -> Signal:
+def reduced(x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0) -> Signal:
     """The reduction with its axes kept at size 1."""
     n = int(np.prod([x.shape[a] for a in axes])) if axes else 1
     if n == 0:

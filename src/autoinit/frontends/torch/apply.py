@@ -1,8 +1,8 @@
 """Put a plan into a model: all of it, or nothing.
 
 Everything that can go wrong is found out before the first write: names, shapes, devices, fillings. What needs work
-that may fail (an orthogonal matrix) is drawn aside first. The rest is drawn straight into the parameters' own memory, so
-that a large model needs no second copy of itself.
+that may fail (an orthogonal matrix) is drawn aside first. The rest is drawn straight into the parameters' own memory,
+so that a large model needs no second copy of itself.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> N
                         fix="make a new plan for this model")  # fmt: skip
     if parameter.device.type == "meta":
         raise PlanError("a parameter on the meta device has no memory to write to", where=entry.name,
-                        received="device meta", fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
+                        received="device meta",
+                        fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
     for part in entry.parts:
         _part_fits(entry, part, parameter, plan)
 

@@ -15,6 +15,7 @@ from .apply import apply
 from .custom import CustomRules
 from .inputs import call_arguments
 from .measure import record
+from .state import no_garbage_collection
 from .walk import walk
 
 NAME = "torch"
@@ -41,9 +42,10 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
             received="LazyLinear or similar",
             fix="run one forward with a real batch first: model(batch)",
         )
-    graph, signals = walk(model, args, kwargs, options.training, custom)
-    outcome = propagate(graph, signals, options, rules, check)
-    return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+    with no_garbage_collection():
+        graph, signals = walk(model, args, kwargs, options.training, custom)
+        outcome = propagate(graph, signals, options, rules, check)
+        return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
 def measure(

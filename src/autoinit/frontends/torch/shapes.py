@@ -1,8 +1,8 @@
 """Shapes without asking: the outputs of common ops, known from their arguments.
 
-The general way to get them, `FakeTensorMode.dispatch`, costs a tenth of a millisecond or more per op. These short cuts cover
-most of what real models do. Anything unusual (another dtype, a shape that does not fit, extra arguments) gives None, and
-the general way answers, or raises the model's own error.
+The general way to get them, `FakeTensorMode.dispatch`, costs a tenth of a millisecond or more per op. These short cuts
+cover most of what real models do. Anything unusual (another dtype, a shape that does not fit, extra arguments) gives
+None, and the general way answers, or raises the model's own error.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from .schema import arguments
 VIEWS = {
     f"aten.{name}"
     for name in (
-        "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand", "slice",
-        "select", "split", "split_with_sizes", "chunk", "unbind", "narrow", "expand_as", "mT", "movedim", "swapaxes",
+        "view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "permute", "transpose", "t", "expand",
+        "slice", "select",
+        "split", "split_with_sizes", "chunk", "unbind", "narrow", "expand_as", "mT", "movedim", "swapaxes",
     )
 }  # fmt: skip
 SAME_SHAPE = {
@@ -30,6 +31,7 @@ SAME_SHAPE = {
         "rms_norm", "instance_norm", "exp", "sqrt", "rsqrt", "neg", "square", "abs",
     )
 }  # fmt: skip
+NORMS = ("layer_norm", "batch_norm", "group_norm", "rms_norm", "instance_norm")
 BINARY = {f"aten.{name}" for name in ("add", "sub", "mul", "div")}
 
 
@@ -74,9 +76,8 @@ def _same(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[s
     x = args[0]
     if not x.is_floating_point() or kwargs.get("out") is not None:
         return None
-    if func.__name__.startswith(("layer_norm", "batch_norm", "group_norm", "rms_norm", "instance_norm")):
-        if not _affine_fits(func, args, kwargs):
-            return None
+    if func.__name__.startswith(NORMS) and not _affine_fits(func, args, kwargs):
+        return None
     return like(mode, x)
 
 
