@@ -164,11 +164,6 @@ def _coincidence(wa: float, wb: float, pick_a: Any, pick_b: Any, n: int) -> tupl
     return p, (1.0 - p) / (n - 1)
 
 
-def dependent(u: Signal, v: Signal) -> bool:
-    """Whether the two signals are known to be correlated beyond their means."""
-    return not np.allclose(cross_moment(u, v), u.mean * v.mean, rtol=1e-9, atol=0.0)
-
-
 def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:
     """`signal` broadcast to `shape` (leading axes added; size-1 axes stretched). Moments stay, by convention."""
     if signal.shape == shape:

@@ -146,7 +146,7 @@ class Propagation:
                 if self.options.strict or node.attrs.get("users_own"):
                     raise
                 self.note(node, "warning", f"the rule failed ({type(error).__name__}: {error}); fell back")
-        filled = [s if s is not None else self.signal(node, k, weightless=False) for k, s in enumerate(signals)]
+        filled = [s if s is not None else self.signal(node, k) for k, s in enumerate(signals)]
         found = simulate(node, filled, seed=self.options.seed * 100003 + self.index)
         if found is not None:
             self.note(node, "simulated", f"no rule for {node.label or node.op}: measured on samples of the real op")
@@ -182,7 +182,7 @@ class Propagation:
             return self.derived.get(ref.id)
         return None
 
-    def signal(self, node: Node, slot: int, weightless: bool = True) -> Signal | None:
+    def signal(self, node: Node, slot: int) -> Signal | None:
         """The operand as a signal with its present (or decided) values."""
         ref = node.inputs[slot]
         if ref is None:

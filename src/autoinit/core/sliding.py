@@ -30,12 +30,6 @@ def transform(K: Array, axis: int, matrix: Array) -> Array:
     return made.reshape(K.shape)
 
 
-def mean_matrix(n: int) -> Array:
-    """The mean over an axis of size n, kept as an axis of size 1: K same / n + (1 - 1/n) K different."""
-    row = [1.0 / n, 1.0 - 1.0 / n]
-    return np.array([row, row])
-
-
 def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
     """K of the mean over `axes`, these kept as axes of size 1."""
     for axis in axes:

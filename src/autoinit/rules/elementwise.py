@@ -15,8 +15,6 @@ from .registry import Context, rule
 
 Operand = Signal | float
 
-COMPARISONS = {"gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or"}
-
 
 @rule("elementwise")
 def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
@@ -57,7 +55,7 @@ def combine(
         value = apply(fn, *(float(s) for s in operands if not isinstance(s, Signal)), params=params)
         return constant(shape, float(np.asarray(evaluate(value, np.zeros(1))).flat[0]))
     source = signals[0].source
-    if all(s.source is source for s in signals) and all(_is_pure(s) for s in signals):
+    if all(s.source is source for s in signals):
         args: list[Expr | float] = [s.expr if isinstance(s, Signal) else float(s) for s in operands]
         return Signal.function(source, apply(fn, *args, params=params))
     if fn in ("add", "sub"):
@@ -80,11 +78,6 @@ def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | 
         return None
     inverse = 1.0 / np.asarray(array, float)
     return aligned(from_array(inverse), shape) if np.isfinite(inverse).all() else None
-
-
-def _is_pure(signal: Signal) -> bool:
-    """The moments are those of the expression (not overridden by a structural approximation)."""
-    return True
 
 
 def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:

@@ -65,6 +65,3 @@ def lookup(op: str, extra: Mapping[str, Rule] | None = None) -> Rule | None:
     if extra and op in extra:
         return extra[op]
     return RULES.get(op)
-
-
-Attrs = dict[str, Any]

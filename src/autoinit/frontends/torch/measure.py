@@ -17,7 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from ...errors import TraceError
 from .inputs import real_tensor
 from .lowering import has_lowering
-from .schema import is_mutable, op_name
+from .schema import op_name
 from .state import buffers_kept, named_modules_on, untouched
 from .tracer import SILENT, _decomposes, below_autograd
 
@@ -127,7 +127,3 @@ def _record(
                 fix="check the shape and dtype of inputs; does model(inputs) work?",
             ) from error  # fmt: skip
     return recorder.recording
-
-
-def mutates(func: Any) -> bool:
-    return is_mutable(func)
