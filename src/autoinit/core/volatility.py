@@ -32,6 +32,9 @@ from .expression import X, affine, apply
 from .gaussian import analyse
 from .signal import Array, Signal, settle_singletons
 
+TRUSTED = 1.0
+"""The power laws in r hold for moderate scatter: beyond this V, moments are not shifted any further."""
+
 LARGEST = 30.0
 """V beyond this says nothing any more: the scatter is a factor of six either way."""
 
@@ -121,6 +124,7 @@ def summed(parts: list[tuple[float, Signal]]) -> Array | None:
 def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
     """Mean and K of f(x) under volatility V (see the module's text)."""
     b = float(np.clip(mean_power, -3.0, 3.0))
+    V = np.minimum(V, TRUSTED)
     base = 1.0 + float(V.flat[0])
     shift = mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
     return mean * base ** (b * (b - 1) / 2), K + shift
