@@ -8,8 +8,8 @@ Importing this package imports no deep learning framework.
 from . import baselines, rules
 from .api import check, forget_rule, initialize, measure, plan, rule
 from .core.inputs import Input
+from .core.outcome import RuleSet
 from .core.plan import Plan
-from .core.propagate import RuleSet
 from .core.signal import Signal, independent
 from .errors import AutoInitError
 

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from .core.options import Options, read_options
+from .core.outcome import RuleSet
 from .core.plan import Plan
-from .core.propagate import RuleSet
 from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
 from .rules import RULES

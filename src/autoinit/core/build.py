@@ -6,8 +6,8 @@ from fnmatch import fnmatchcase
 
 from .graph import Graph, Node, ParameterView, Value
 from .options import Options
+from .outcome import Outcome
 from .plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
-from .propagate import Outcome
 from .roles import weight_slots
 from .signal import Signal
 from .volatility import scatter

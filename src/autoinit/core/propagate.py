@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from .decide import Decisions
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .lineage import aligned
 from .options import Options
+from .outcome import Outcome, RuleSet
 from .positive import shifted
 from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .signal import Signal, constant, from_array
@@ -25,26 +25,6 @@ MOST_PASSES = 8
 HUGE = 1e60
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
 """Ops that keep a chain of functions whole and need no moments themselves."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSet:
-    """Rules to use: `table` maps ops to functions; `project` (if any) is applied to every signal."""
-
-    table: dict[str, Callable[..., Any]]
-    project: Callable[[Signal], Signal] | None = None
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What a pass found."""
-
-    signals: dict[int, Signal]
-    decisions: Decisions
-    notes: list[tuple[int, str, str]] = field(default_factory=list)
-    """(node, kind, message)"""
-    weight_nodes: dict[int, float] = field(default_factory=dict)
-    """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
 
 
 def propagate(

@@ -1,6 +1,6 @@
 """The rules, one small file per family. Importing this package registers all of them."""
 
-from ..core.propagate import RuleSet
+from ..core.outcome import RuleSet
 from ..core.signal import independent as _forget
 from . import (
     attention,

@@ -8,8 +8,9 @@ from torch import nn
 
 from ...core.build import build_plan
 from ...core.options import Options
+from ...core.outcome import RuleSet
 from ...core.plan import Plan
-from ...core.propagate import RuleSet, propagate
+from ...core.propagate import propagate
 from ...errors import ModelError
 from .apply import apply
 from .custom import CustomRules

@@ -22,74 +22,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from .call import Call
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
-from .running import as_array, runner
-from .schema import arguments, is_mutable, op_name, written_positions
+from .running import as_array
+from .schema import is_mutable, op_name, written_positions
 from .shapes import shortcut, wrapped
 from .writes import Record, written
 
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
-
-
-class Call:
-    """One op call, as lowerings see it."""
-
-    __slots__ = ("args", "func", "kwargs", "name", "outputs", "tracer", "values")
-
-    def __init__(self, tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]):
-        self.tracer, self.func, self.args, self.kwargs = tracer, func, args, kwargs
-        self.outputs = outputs
-        self.name = op_name(func)
-        self.values = arguments(func, args, kwargs)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        value = self.values.get(name, default)
-        return default if value is None else value
-
-    def emit(self, op: str, inputs: list[Any], outputs: list[Any] | None = None, **attrs: Any) -> list[Value]:
-        """Add a node. Inputs: tensors, references, numbers or None; outputs: shapes or tensors (default: the op's)."""
-        tracer = self.tracer
-        references: list[Reference] = []
-        scalars: dict[int, float] = {}
-        for k, item in enumerate(inputs):
-            if isinstance(item, torch.Tensor):
-                references.append(tracer.reference(item))
-            elif isinstance(item, (int, float, bool)):
-                references.append(None)
-                scalars[k] = float(item)
-            else:
-                references.append(item)
-        if scalars:
-            attrs["scalars"] = scalars
-        targets = self.outputs if outputs is None else outputs
-        made = [tracer.value(t.shape if isinstance(t, torch.Tensor) else t) for t in targets]
-        call = tracer.occurrence if any(isinstance(t, torch.Tensor) for t in targets) else 0
-        first = next((k for k, out in enumerate(self.outputs) if targets and out is targets[0]), 0)
-        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, call, first))
-        for target, value in zip(targets, made, strict=True):
-            if isinstance(target, torch.Tensor):
-                tracer.set(target, value)
-        return made
-
-    def unknown(self) -> None:
-        """A node without a rule: it is simulated with the real op, or passed through."""
-        tensors = [t for t in tree_flatten((self.args, self.kwargs))[0] if isinstance(t, torch.Tensor)]
-        self.emit("opaque", tensors)
-        if not self.tracer.suppressed:
-            self.tracer.graph.nodes[-1].run = runner(self.func, self.args, self.kwargs, self.outputs)
-
-    def companions(self) -> None:
-        """Further outputs (indices, saved statistics) that nothing needs to know anything about."""
-        for out in self.outputs[1:]:
-            self.tracer.set(out, Constant(tuple(out.shape), lambda: None))
-
-    def alias(self, source: Any, output: int = 0) -> None:
-        """The output is the same thing as `source` (a reference or a tensor)."""
-        reference = self.tracer.reference(source) if isinstance(source, torch.Tensor) else source
-        self.tracer.set(self.outputs[output], reference)
 
 
 class Tracer(TorchDispatchMode):

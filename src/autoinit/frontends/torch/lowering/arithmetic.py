@@ -11,7 +11,7 @@ from ....core.propagate import DEAD
 from .table import aten, axis_of
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 UNARY = {
     name: name

@@ -10,7 +10,7 @@ from .chance import equal_chance
 from .table import aten, per_axis
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 
 @aten("linear")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .table import aten
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 
 def _normalize(call: Call, inputs: list[Any], **attrs: Any) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .table import aten, axes_of, per_axis
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 
 def _spatial(call: Call) -> int:

@@ -9,7 +9,7 @@ import torch
 from .table import aten
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 
 @aten("dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", "native_dropout")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .table import aten
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 KINDS = {"lstm": "lstm", "gru": "gru", "rnn_tanh": "tanh", "rnn_relu": "relu"}
 

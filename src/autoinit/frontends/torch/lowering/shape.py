@@ -13,7 +13,7 @@ from .chance import equal_chance
 from .table import aten, axes_of, axis_of
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 
 @aten("view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze", "ravel", "view_as",

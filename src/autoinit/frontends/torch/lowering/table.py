@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..tracer import Call
+    from ..call import Call
 
 Lowering = Callable[["Call"], None]
 
