@@ -132,7 +132,7 @@ def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple
 
 def scatter(x: Signal) -> float:
     """Standard deviation of the log of the variance measured over the whole tensor, from draw to draw."""
-    if x.second <= 0:
+    if x.second <= 0 or 0 in x.shape:
         return 0.0
     c = x.covariance / x.second
     total = 2 * c * c

@@ -149,6 +149,9 @@ def pad(node: Node, ctx: Context, x: Signal) -> Signal:
                     profiles[axis] = q / level if level > 0 else None
         return Signal(shape, mean, K, profiles=tuple(profiles))
 
+    if mode == "constant" and not DEAD < value < -DEAD:
+        # Minus infinity around a map, for a maximum that follows: the border is never chosen, the entries stay.
+        return moved(x, ("pad", pads, "nothing"), lambda y: Signal(shape, y.mean, y.K))
     if mode == "constant" and not zero:
         return _pad_value(x, move, shape, float(value))
     if zero:
