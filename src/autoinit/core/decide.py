@@ -33,6 +33,8 @@ class Decisions:
         self._measured: dict[ParameterView, Signal] = {}
         self._plain: dict[ParameterView, Derived] = {}
         self.assumed: set[str] = set()
+        self.free: set[int] = set()
+        """Nodes whose weight no signal reaches, so that there was nothing to solve for."""
         self.damaged: dict[str, int] = {}
         self._shared_noted: set[str] = set()
 
@@ -129,7 +131,11 @@ class Decisions:
             scale = fallback
         kind = "constant" if view.name in weight.gains else "random"
         part = Part(view, scale, kind, rows, groups)
-        self._store(view, part, index, "set" if kind == "random" else "gain", "output variance")
+        free = scale == fallback and not reached > 0
+        reason = "no signal comes in: 1/sqrt(fan)" if free else "output variance"
+        self._store(view, part, index, "set" if kind == "random" else "gain", reason)
+        if free:
+            self.free.add(index)
         return unit.scaled(scale**degree)
 
     def _note_shared(self, node: Node, weight: Derived, reached: float, target: float, note: Note) -> None:

@@ -12,6 +12,7 @@ from ..errors import RuleError
 from .decide import Decisions
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .lineage import aligned
+from .masks import dead_entries
 from .options import Options
 from .outcome import Outcome, RuleSet
 from .positive import shifted
@@ -20,7 +21,6 @@ from .signal import Signal, constant, from_array
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
 
-DEAD = -1e4
 MOST_PASSES = 8
 HUGE = 1e60
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
@@ -256,7 +256,7 @@ class Propagation:
             return None
         values = np.asarray(array)
         values = np.abs(values) if np.iscomplexobj(values) else values.astype(np.float64)
-        dead = values <= DEAD
+        dead = dead_entries(values)
         live = ~dead if dead.any() and not np.all(dead) else None
         values = np.where(dead & (live is not None), 0.0, np.nan_to_num(values, posinf=1e30, neginf=-1e30))
         found = aligned(from_array(values), ref.shape)
@@ -334,7 +334,8 @@ class Propagation:
         target = float(self.options.variance)
         before = {v: self.decisions.scale(v) for v in part.degrees}
         signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
-        if any(before[v] is None and self.decisions.scale(v) is not None for v in before):
+        decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
+        if decided and self.index not in self.decisions.free:
             self.outcome.weight_nodes[self.index] = target
             self.solved.add(node.outputs[0].id)
         return signal

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from ..core.contraction import einsum_moments, matmul_moments
 from ..core.graph import Node
+from ..core.masks import dead_entries
 from ..core.rows import Mask, row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
 from ..core.signal import Array, Signal, from_array
 from ..core.sliding import placed
@@ -33,15 +34,17 @@ from ..core.softmax_moments import logsumexp_moments
 from .random import masked
 from .registry import Context, rule
 
-DEAD = -1e4
-"""An additive mask at or below this value switches an entry off."""
-
 
 @rule("softmax")
 def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
     """Softmax or log-softmax along an axis."""
     axis = int(node.attrs["axis"])
-    return log_softmax_signal(x, axis) if node.attrs.get("log") else softmax_signal(x, axis)
+    if node.attrs.get("log"):
+        return log_softmax_signal(x, axis)
+    made = softmax_signal(x, axis)
+    if axis == x.ndim - 1:
+        made.memo["logits"] = x  # a product with values may follow: see `shared_input`
+    return made
 
 
 def log_softmax_signal(x: Signal, axis: int) -> Signal:
@@ -89,7 +92,8 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     if rate > 0.0:
         p = masked(p, max(1.0 - rate, 1e-12), frozenset())
     made = _weighted(node.outputs[0].shape, p, v, logits, live, rate)
-    return _with_shared_input(made, q, k, v, scale, logits, live)
+    heads = q.shape[-3] if q.ndim > 3 else 1
+    return shared_input(made, v, logits, live, width=float(q.shape[-1] * heads))
 
 
 def repeated_heads(x: Signal, q: Signal) -> Signal:
@@ -125,7 +129,7 @@ def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | No
     """Which keys each query may see; None if all."""
     live: Mask | None = None
     if values is not None:
-        live = np.asarray(values, bool) if values.dtype == np.bool_ else np.asarray(values, float) > DEAD
+        live = np.asarray(values, bool) if values.dtype == np.bool_ else ~dead_entries(np.asarray(values, float))
     if causal:
         triangle = np.tri(shape[-2], shape[-1], dtype=bool)
         live = triangle if live is None else np.asarray(live & triangle)
@@ -137,7 +141,7 @@ def _biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
     if values.dtype == np.bool_:
         return logits
     bias = np.asarray(values, float)
-    alive = bias > DEAD
+    alive = ~dead_entries(bias)
     if not np.any(bias[alive]):
         return logits
     count = np.maximum(alive.sum(axis=-1, keepdims=True), 1)
@@ -171,28 +175,20 @@ def _weighted(shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: 
     return Signal(shape, mean, K, profiles=row_profiles(np.asarray(level, float), logits.ndim))
 
 
-def _with_shared_input(
-    y: Signal, q: Signal, k: Signal, v: Signal, scale: float, logits: Signal, live: Mask | None
-) -> Signal:
-    """Add what keys and values owe to their common input (see the module's text)."""
-    heads = q.shape[-3] if q.ndim > 3 else 1
-    width = 1.0 / v.deficiency if v.deficiency > 0.0 else float(q.shape[-1] * heads)
-    token_k = (0,) * (k.ndim - 2) + (1, 0)
-    token_v = (0,) * (v.ndim - 2) + (1, 0)
-    spread_k, spread_v = k.second - float(k.K[token_k]), v.second - float(v.K[token_v])
-    if spread_k <= 0.0 or spread_v <= 0.0:
+def shared_input(y: Signal, v: Signal, logits: Signal, live: Mask | None, width: float | None = None) -> Signal:
+    """Add what keys and values owe to their common input (see the module's text) to y = softmax(logits) v.
+
+    The part of the logits that two rows share is C(S), their covariance along a row; rows of other heads or samples
+    share as much as their logits do. `width` stands in where the effective width of the input is not known.
+    """
+    inverse_width = v.deficiency if v.deficiency > 0.0 or width is None else 1.0 / width
+    spread = v.second - float(v.K[(0,) * (v.ndim - 2) + (1, 0)])
+    C = row_covariance(logits.K, logits.ndim - 1)
+    s = float(C.flat[0])
+    if spread <= 0.0 or s <= 0.0 or inverse_width <= 0.0 or logits.ndim != y.ndim:
         return y
-    s = max(float(row_covariance(logits.K, logits.ndim - 1).flat[0]), 0.0)
-    n = logits.shape[-1]
-    lengths = np.array([n]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
+    lengths = np.array([logits.shape[-1]]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
     kept = float(np.mean(np.square(1.0 - square_sums(np.asarray(lengths), s))))
     extra = np.zeros_like(y.K)
-    shared = q.K[..., 0] * (scale * scale * q.shape[-1] * spread_k * spread_v * kept / width)
-    shared = placed(shared, range(y.ndim - q.ndim, y.ndim - 1), y.ndim - 1)
-    extra[..., 0] = shared
-    for axis in range(1, y.ndim - 2):  # heads have weights of their own
-        index = [slice(None)] * y.ndim
-        index[axis] = slice(1, 2)
-        if y.shape[axis] > 1:
-            extra[tuple(index)] = 0.0
+    extra[..., 0] = C * (spread * kept * inverse_width)
     return Signal(y.shape, y.mean, y.K + extra, profiles=y.profiles)

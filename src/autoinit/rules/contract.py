@@ -25,6 +25,7 @@ from ..core.signal import Array, Signal, iid, settle_singletons
 from ..core.sliding import transform
 from ..core.taps import Border, Taps, border, flat_border
 from ..core.volatility import contracted
+from .attention import shared_input
 from .registry import Context, rule
 from .shape import reshaped
 
@@ -150,7 +151,7 @@ def matmul(node: Node, ctx: Context, a: Signal | None, b: Signal | None) -> Sign
     left = names[batch - (len(shape_a) - 2) :] + row + inner if len(shape_a) > 1 else inner
     right = names[batch - (len(shape_b) - 2) :] + inner + column if len(shape_b) > 1 else inner
     out = names + (row if len(shape_a) > 1 else "") + (column if len(shape_b) > 1 else "")
-    return _two_operands(node, ctx, f"{left},{right}->{out}", a, b)
+    return _attended(_two_operands(node, ctx, f"{left},{right}->{out}", a, b), a, b)
 
 
 def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: Signal | None) -> Signal:
@@ -171,6 +172,12 @@ def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: 
             break
     assert slots[0] is not None and slots[1] is not None
     return contract(equation, shape, slots[0], slots[1])
+
+
+def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
+    """softmax(logits) @ v, written out: keys and values share their input as in `attention`."""
+    logits = None if p is None else p.memo.get("logits")
+    return y if logits is None or v is None or v.ndim < 2 else shared_input(y, v, logits, logits.live)
 
 
 @rule("einsum")

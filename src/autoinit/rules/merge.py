@@ -10,13 +10,10 @@ from ..core import axes as K_axes
 from ..core.expression import X, apply
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment
+from ..core.masks import DEAD
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
-
-DEAD = -1e4
-"""A value at or below this, put where a mask says, means "never attend here"."""
-
 
 _COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """numpy's names for paddings that copy entries."""

@@ -60,6 +60,8 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     slope = gain * keep
     made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency, volatility=x.volatility)
     made.terms = _with_noise(x, slope, made)
+    if "logits" in x.memo:
+        made.memo["logits"] = x.memo["logits"]
     if made.variance > 0.0:  # the noise has a direction per feature
         made.deficiency = (slope * slope * x.variance / made.variance) ** 2 * x.deficiency
     return made

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ....core.propagate import DEAD
+from ....core.masks import DEAD
 from .table import aten, axis_of
 
 if TYPE_CHECKING:
