@@ -47,6 +47,9 @@ class FakeContext:
     def kept(self, node: Node, slot: int) -> bool:
         return slot in self.kept_slots
 
+    def varies(self, node: Node, slot: int) -> bool:
+        return slot not in self.arrays
+
     def note(self, node: Node, kind: str, message: str) -> None:
         self.notes.append((kind, message))
 

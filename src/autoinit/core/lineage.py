@@ -21,6 +21,9 @@ from .gaussian import analyse, cross_analyse
 from .signal import Array, Signal, settle_singletons
 from .volatility import settled
 
+STATISTIC = "statistic of"
+"""Under this key a source remembers what it is a statistic of (`core.statistic`); broadcasting keeps it."""
+
 MOST_TERMS = 8
 """A longer combination is forgotten: the signal becomes a root of its own."""
 
@@ -189,6 +192,8 @@ def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Sign
     made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
                   deficiency=signal.deficiency,
                   volatility=_lifted(signal.volatility, missing))  # fmt: skip
+    if STATISTIC in signal.memo:
+        made.memo[STATISTIC] = signal.memo[STATISTIC]
     return _stretched(made, shape)
 
 
@@ -216,6 +221,8 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
             made.parts = signal.parts
+            if STATISTIC in signal.memo:
+                made.memo[STATISTIC] = signal.memo[STATISTIC]
             made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
         signal.memo[key] = made
     return signal.memo[key]

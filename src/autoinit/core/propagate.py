@@ -80,6 +80,8 @@ class Propagation:
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self._constants: dict[int, Signal] = {}
+        self.data: set[int] = set(inputs)
+        """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
         self.solved: set[int] = set()
         """Values that came out of a contraction whose weight was set here."""
 
@@ -99,6 +101,8 @@ class Propagation:
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
         if node.op not in ELEMENTWISE:  # whatever asks for moments gets finite ones
             signals = [None if s is None else _capped(s) or s for s in signals]
+        if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
+            self.data.update(v.id for v in node.outputs)
         outputs = self.evaluate(node, signals)
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
@@ -207,6 +211,11 @@ class Propagation:
             return False
         other = node.inputs[1 - slot]
         return isinstance(other, Value) and other.id in self.solved and other.shape[-1:] == view.shape
+
+    def varies(self, node: Node, slot: int) -> bool:
+        """Whether an operand depends on the data (or on chance): a table of constants is the same for every draw."""
+        ref = node.inputs[slot]
+        return isinstance(ref, Value) and ref.id in self.data
 
     def centred(self, node: Node, x: Signal) -> Signal:
         """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias.

@@ -213,10 +213,31 @@ def row_profiles(values: Array, ndim: int) -> tuple[Array | None, ...]:
     return tuple(profiles)
 
 
+STEADY = 0.06
+"""Rows whose variance scatters less than this (relative, squared) are taken to have equal variance."""
+
+
+def _row_scales(logits: Signal, axis: int) -> list[tuple[float, float]]:
+    """(weight, factor) of the variance of a row: narrow heads and mixed heads give rows of unequal variance.
+
+    The factor is log-normal with mean one and the volatility of two entries of one row; three Gauss-Hermite points.
+    """
+    V = logits.volatility
+    spread = 0.0 if V is None else float(V[tuple(1 if a == axis else 0 for a in range(logits.ndim))])
+    if spread < STEADY:
+        return [(1.0, 1.0)]
+    variance = float(np.log1p(min(spread, 2.0)))
+    step = float(np.sqrt(3.0 * variance))
+    return [(w, float(np.exp(z * step - variance / 2))) for w, z in ((1 / 6, -1.0), (2 / 3, 0.0), (1 / 6, 1.0))]
+
+
 def softmax_signal(logits: Signal, axis: int, live: Mask | None = None) -> Signal:
     """The softmax of a signal along an axis; `live` (or the signal's own mask) says which entries count."""
     mask = live if live is not None else logits.live
-    mean, K = softmax_moments_of(logits.K, logits.shape, axis, mask)
+    mean, K = 0.0, np.zeros(logits.K.shape)
+    for weight, factor in _row_scales(logits, axis):
+        mean, part = softmax_moments_of(logits.K * factor, logits.shape, axis, mask)
+        K = K + weight * part
     profiles = None
     if mask is not None and not bool(np.all(mask)):
         lengths = row_lengths(mask, logits.shape, axis)

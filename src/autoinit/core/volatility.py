@@ -17,7 +17,9 @@ A contraction over a fan n averages the squares of n entries,
     1 + V'(S) = (1 + V(S)) (1 + Q(S)/n),     Q(S) = E[x^2 x'^2]/E[x^2]^2 - 1 for the same feature and given r
 
 (V of two features, which is nearly that of one). For a stack of fully correlated ReLU layers this is the known 5/n
-per layer in log r.
+per layer in log r. Two places of one output feature also share the row of weights w: E[y^2 y'^2] has 2 E[rho^2] with
+rho = x.x'/n, of which K knows only the mean. rho scatters by 1/(effective width) (the weights before gave the features
+of x a covariance with few directions), so V'(S) of the same feature gains 2 (1 - rho(S)^2)/(effective width).
 """
 
 from __future__ import annotations
@@ -85,12 +87,18 @@ def _two_digits(value: float) -> float:
 
 
 def contracted(
-    x: Signal, axis: int, features: float, shared: float = 1.0, taps: Mapping[int, float] | None = None
+    x: Signal,
+    axis: int,
+    features: float,
+    shared: float = 1.0,
+    taps: Mapping[int, float] | None = None,
+    fixed_norm: bool = False,
 ) -> Array:
     """V of a contraction of x over `features` entries of `axis`; the output feature takes the place of that axis.
 
     `shared` is the chance that two different output features read the same inputs (1/groups). A convolution also
     averages over `taps` places of some axes; squares at different places count as far as they are correlated.
+    `fixed_norm`: every row of weights has the same length (standardised weights), which takes its 1/fan off.
     """
     Q = square_covariance(x)
     for place, k in (taps or {}).items():
@@ -104,7 +112,35 @@ def contracted(
         common = K_axes.different(V, axis) * (1.0 - 1.0 / features)
         local = K_axes.same(V, axis)
         own = own * (1.0 + local) + local / features
-    return bounded(np.stack([common + own, common + own * shared], axis=axis))
+    rows = _same_row(x, axis, 0.0 if fixed_norm else 1.0 / features) * over_taps(x, taps or {})
+    return bounded(np.stack([common + own + rows, common + own * shared], axis=axis))
+
+
+def _same_row(x: Signal, axis: int, inverse_features: float) -> Array:
+    """2 Var(rho) of two places that one row of weights reads: 2 (1 - rho^2)/(effective width)."""
+    rho = K_axes.same(x.K, axis) / max(x.second, 1e-300)
+    return np.asarray(2.0 * np.maximum(1.0 - rho * rho, 0.0) * (inverse_features + x.deficiency))
+
+
+def over_taps(x: Signal, taps: Mapping[int, float]) -> float:
+    """What k taps leave of 1/(effective width): tr(R^2)/k^2 = 1/k + (1 - 1/k) rho^2 for places of correlation rho."""
+    factor = 1.0
+    for axis, k in taps.items():
+        if k > 1.0:
+            factor *= 1.0 / k + (1.0 - 1.0 / k) * x.correlation(axis) ** 2
+    return factor
+
+
+def pair_volatility(q: Signal, k: Signal) -> Array:
+    """V of the products q.k over the last axis, (..., rows of q, rows of k): as each other's weights, both count.
+
+    The entries of one row have in common how long that row of q is, by 2/(features); those of one column the same of k.
+    """
+    n = q.shape[-1]
+    rows = contracted(q, q.ndim - 1, n)
+    columns = np.moveaxis(contracted(k, k.ndim - 1, n), -1, -2)
+    alike = [np.stack([K_axes.same(V, axis)] * 2, axis=axis) for V, axis in ((rows, q.ndim - 1), (columns, k.ndim - 2))]
+    return bounded((1.0 + alike[0]) * (1.0 + alike[1]) - 1.0)
 
 
 def summed(parts: list[tuple[float, Signal]]) -> Array | None:

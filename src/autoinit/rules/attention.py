@@ -31,6 +31,7 @@ from ..core.rows import Mask, row_covariance, row_lengths, row_profiles, softmax
 from ..core.signal import Array, Signal, from_array
 from ..core.sliding import placed
 from ..core.softmax_moments import logsumexp_moments
+from ..core.volatility import pair_volatility
 from .random import masked
 from .registry import Context, rule
 
@@ -43,7 +44,7 @@ def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
         return log_softmax_signal(x, axis)
     made = softmax_signal(x, axis)
     if axis == x.ndim - 1:
-        made.memo["logits"] = x  # a product with values may follow: see `shared_input`
+        made.memo["logits"] = Signal(x.shape, x.mean, x.K, live=x.live)  # values may follow: see `shared_input`
     return made
 
 
@@ -122,7 +123,8 @@ def _logits(q: Signal, k: Signal, scale: float) -> Signal:
     equation = [_labels(q.ndim, deepest) + "qf", _labels(k.ndim, deepest) + "kf"]
     mean, K = einsum_moments(equation, every + "qk", [q, k], {"f": q.shape[-1]})
     lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
-    return Signal((*lead, q.shape[-2], k.shape[-2]), mean * scale, K * scale * scale)
+    V = pair_volatility(q, k) if q.ndim == k.ndim else None
+    return Signal((*lead, q.shape[-2], k.shape[-2]), mean * scale, K * scale * scale, volatility=V)
 
 
 def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | None) -> Mask | None:
@@ -153,7 +155,9 @@ def _plus(logits: Signal, other: Signal) -> Signal:
     """The sum with an independent signal that broadcasts to the logits."""
     table = placed(other.K, range(logits.ndim - other.ndim, logits.ndim), logits.ndim)
     K = logits.K + table + 2.0 * logits.mean * other.mean
-    return Signal(logits.shape, logits.mean + other.mean, K)
+    share = logits.variance / max(logits.variance + other.variance, 1e-300)
+    V = None if logits.volatility is None else share**2 * logits.volatility
+    return Signal(logits.shape, logits.mean + other.mean, K, volatility=V)
 
 
 def _weighted(shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: Mask | None, rate: float) -> Signal:
@@ -175,11 +179,14 @@ def _weighted(shape: Sequence[int], p: Signal, v: Signal, logits: Signal, live: 
     return Signal(shape, mean, K, profiles=row_profiles(np.asarray(level, float), logits.ndim))
 
 
-def shared_input(y: Signal, v: Signal, logits: Signal, live: Mask | None, width: float | None = None) -> Signal:
+def shared_input(
+    y: Signal, v: Signal, logits: Signal, live: Mask | None, width: float | None = None, total: float = 1.0
+) -> Signal:
     """Add what keys and values owe to their common input (see the module's text) to y = softmax(logits) v.
 
     The part of the logits that two rows share is C(S), their covariance along a row; rows of other heads or samples
-    share as much as their logits do. `width` stands in where the effective width of the input is not known.
+    share as much as their logits do. `width` stands in where the effective width of the input is not known; `total` is
+    the mean square of the sum of a row, if that is not one.
     """
     inverse_width = v.deficiency if v.deficiency > 0.0 or width is None else 1.0 / width
     spread = v.second - float(v.K[(0,) * (v.ndim - 2) + (1, 0)])
@@ -190,5 +197,5 @@ def shared_input(y: Signal, v: Signal, logits: Signal, live: Mask | None, width:
     lengths = np.array([logits.shape[-1]]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
     kept = float(np.mean(np.square(1.0 - square_sums(np.asarray(lengths), s))))
     extra = np.zeros_like(y.K)
-    extra[..., 0] = C * (spread * kept * inverse_width)
+    extra[..., 0] = C * (spread * kept * inverse_width * total)
     return Signal(y.shape, y.mean, y.K + extra, profiles=y.profiles)

@@ -19,15 +19,16 @@ from numpy.typing import NDArray
 
 from ..core import axes as K_axes
 from ..core.contraction import einsum_moments
+from ..core.fine import MOST_AXES, fine_of, merged, remember
 from ..core.graph import Node
 from ..core.lineage import aligned
 from ..core.signal import Array, Signal, iid, settle_singletons
-from ..core.sliding import transform
+from ..core.sliding import averaged_over, transform
 from ..core.taps import Border, Taps, border, flat_border
-from ..core.volatility import contracted
+from ..core.volatility import contracted, over_taps, pair_volatility
 from .attention import shared_input
 from .registry import Context, rule
-from .shape import reshaped
+from .shape import permuted, reshaped
 
 
 def with_bias(y: Signal, bias: Signal | None, axis: int, cross: tuple[float, float] | None = None) -> Signal:
@@ -69,6 +70,14 @@ def _is_fresh(w: Signal) -> bool:
     return w.mean == 0.0 and not np.any(w.K[_can_depend(w.shape)])
 
 
+def _rows_are_centred(w: Signal, out: int) -> bool:
+    """Rows that sum to zero exactly: weights that are standardised in forward, which have a fixed length too."""
+    if _is_fresh(w) or w.second <= 0.0:
+        return False
+    fan = [a for a in range(w.ndim) if a != out]
+    return abs(float(averaged_over(w.K, fan, w.shape).flat[0])) < 1e-9 * w.second
+
+
 @lru_cache(maxsize=4096)
 def _can_depend(shape: tuple[int, ...]) -> NDArray[np.bool_]:
     """Patterns that differ somewhere, and only on axes longer than one: there K can carry dependence."""
@@ -103,13 +112,25 @@ def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
     if _is_fresh(w):
         same = n * w.second * x.K[..., 0]
         K = np.stack([same, np.zeros_like(same)], axis=-1)
-        return Signal(shape, 0.0, K, profiles=(*x.profiles[:-1], None), deficiency=1.0 / n + x.deficiency,
+        made = Signal(shape, 0.0, K, profiles=(*x.profiles[:-1], None), deficiency=1.0 / n + x.deficiency,
                       volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
+        return _rows_refined(made, x, n * w.second)
     # T = different: E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
     same_x, other_x = x.K[..., 0], x.K[..., 1]
     columns = [n * same_x * w.K[o, 0] + n * (n - 1) * other_x * w.K[o, 1] for o in (0, 1)]
     return Signal(shape, n * x.mean * w.mean, np.stack(columns, axis=-1), profiles=(*x.profiles[:-1], None),
                   deficiency=1.0 / n + x.deficiency, volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
+
+
+def _rows_refined(made: Signal, x: Signal, gain: float) -> Signal:
+    """The rows of x may be (batch, tokens) merged: keep that (fresh weights)."""
+    found = fine_of(x)
+    if found is None or len(found[1][-1]) != 1:
+        return made
+    K = np.stack([gain * found[0].K[..., 0], np.zeros(found[0].K.shape[:-1])], axis=-1)
+    fine = Signal((*found[0].shape[:-1], made.shape[-1]), 0.0, K)
+    remember(made, fine, [len(g) for g in found[1]])
+    return made
 
 
 @rule("linear")
@@ -122,7 +143,10 @@ def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal |
     x = ctx.centred(node, x)
     through = ByVariance(lambda w: linear_map(x, w, shape))
     weight = ctx.weight(node, 1, lambda w: through(w).second)
-    return with_bias(through(weight), bias, len(shape) - 1, kept_cross(node, ctx, x))
+    made = with_bias(through(weight), bias, len(shape) - 1, kept_cross(node, ctx, x))
+    if "logits" in x.memo:
+        made.memo["logits"] = x.memo["logits"]  # heads mixed after a softmax
+    return made
 
 
 def _letters(n: int, start: int = 0) -> str:
@@ -138,7 +162,49 @@ def contract(equation: str, shape: tuple[int, ...], *operands: Signal) -> Signal
         for label, n in zip(labels, signal.shape, strict=True):
             sizes[label] = max(n, sizes.get(label, 1))
     mean, K = einsum_moments(names, out, list(operands), sizes)
-    return Signal(shape, mean, K)
+    made = Signal(shape, mean, K)
+    return _contract_refined(made, names, out, operands) if all(sizes[c] > 0 for c in out) else made
+
+
+def _contract_refined(made: Signal, names: list[str], out: str, operands: tuple[Signal, ...]) -> Signal:
+    """The same contraction over the axes that were merged into those of the operands."""
+    known = [fine_of(s) for s in operands]
+    parts: dict[str, tuple[int, ...]] = {}
+    for labels, found in zip(names, known, strict=True):
+        for label, group in zip(labels, () if found is None else found[1], strict=False):
+            if found is not None and len(group) > 1:
+                sizes = tuple(found[0].shape[i] for i in group)
+                if parts.setdefault(label, sizes) != sizes:
+                    return made
+    if not parts or sum(len(parts.get(c, "1")) for c in out) > MOST_AXES:
+        return made
+    letters = iter(_letters(26, 0).upper() + "αβγδεζηθικλμνξοπρστυφχψω")
+    spelt = {
+        label: "".join(next(letters) for _ in parts.get(label, "1")) for label in dict.fromkeys("".join(names) + out)
+    }
+    fine_names, signals = [], []
+    for labels, signal, found in zip(names, operands, known, strict=True):
+        K, shape, at = (signal if found is None else found[0]).K, [], 0
+        for axis, label in enumerate(labels):
+            sizes = parts.get(label, (signal.shape[axis],))
+            if found is None or len(found[1][axis]) == 1:
+                K = K_axes.split(K, at, len(sizes))
+                sizes = sizes if signal.shape[axis] > 1 else (1,) * len(sizes)
+            shape += sizes
+            at += len(sizes)
+        fine_names.append("".join(spelt[label] for label in labels))
+        signals.append(Signal(shape, signal.mean, K))
+    sizes_of: dict[str, int] = {}
+    for labels, signal in zip(fine_names, signals, strict=True):
+        for letter, n in zip(labels, signal.shape, strict=True):
+            sizes_of[letter] = max(n, sizes_of.get(letter, 1))
+    fine_out = "".join(spelt[c] for c in out)
+    mean, K = einsum_moments(fine_names, fine_out, signals, sizes_of)
+    lengths, shape = [len(spelt[c]) for c in out], [sizes_of[c] for c in fine_out]
+    better = Signal(made.shape, mean, merged(K, shape, lengths))
+    if len(shape) > len(out):
+        remember(better, Signal(shape, mean, K), lengths)
+    return better
 
 
 @rule("matmul")
@@ -151,7 +217,10 @@ def matmul(node: Node, ctx: Context, a: Signal | None, b: Signal | None) -> Sign
     left = names[batch - (len(shape_a) - 2) :] + row + inner if len(shape_a) > 1 else inner
     right = names[batch - (len(shape_b) - 2) :] + inner + column if len(shape_b) > 1 else inner
     out = names + (row if len(shape_a) > 1 else "") + (column if len(shape_b) > 1 else "")
-    return _attended(_two_operands(node, ctx, f"{left},{right}->{out}", a, b), a, b)
+    made = _two_operands(node, ctx, f"{left},{right}->{out}", a, b)
+    if a is not None and b is not None and a.mean == b.mean == 0.0 and 2 < a.ndim == b.ndim == made.ndim:
+        made.volatility = pair_volatility(a, permuted(b, (*range(b.ndim - 2), b.ndim - 1, b.ndim - 2)))
+    return _attended(made, a, b)
 
 
 def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: Signal | None) -> Signal:
@@ -175,9 +244,16 @@ def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: 
 
 
 def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
-    """softmax(logits) @ v, written out: keys and values share their input as in `attention`."""
+    """softmax(logits) @ v, written out: keys and values share their input as in `attention`.
+
+    Heads may have been mixed after the softmax (talking heads): then rows do not sum to one.
+    """
     logits = None if p is None else p.memo.get("logits")
-    return y if logits is None or v is None or v.ndim < 2 else shared_input(y, v, logits, logits.live)
+    if p is None or logits is None or v is None or v.ndim < 2 or logits.shape != p.shape:
+        return y
+    n = p.shape[-1]
+    total = n * n * float(averaged_over(p.K, (p.ndim - 1,), p.shape).flat[0])
+    return shared_input(y, v, logits, logits.live, total=total)
 
 
 @rule("einsum")
@@ -319,13 +395,13 @@ class ConvShape:
         profiles[self.channel] = None
         for b, axis in zip(self.borders, self.spatial, strict=True):
             profiles[axis] = b.profile
-        fan = self.channels * prod(max(b.same, 1e-9) for b in self.borders)
         taps = {axis: b.same for axis, b in zip(self.spatial, self.borders, strict=True)}
-        V = contracted(x, self.channel, self.channels, self.together, taps)
+        V = contracted(x, self.channel, self.channels, self.together, taps, _rows_are_centred(w, self.w_out))
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
             V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
-        return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=1.0 / max(fan, 1.0) + x.deficiency,
-                      volatility=V)  # fmt: skip
+        # Channels of different groups have no direction in common; taps at different places add directions of their own.
+        deficiency = over_taps(x, taps) * (self.together / self.channels + x.deficiency)
+        return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=deficiency, volatility=V)
 
     def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
         """The part of the double sum in which the taps of each axis coincide (0) or differ (1).

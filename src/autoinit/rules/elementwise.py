@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..core.expression import Expr, apply, evaluate
+from ..core.fine import fine_of, remember
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment, joined
 from ..core.marginal import Sum, matters
 from ..core.signal import Array, Signal, constant, from_array
+from ..core.statistic import factor_at, statistic_of
 from ..core.volatility import bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
+from .normalize import by_own_statistics
 from .registry import Context, rule
 
 Operand = Signal | float
@@ -33,7 +38,7 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     made = combine(node, ctx, fn, params, operands, shape)
     if live is not None and fn in ("add", "sub", "mul", "div"):
-        made = Signal(made.shape, made.mean, made.K, profiles=made.profiles, live=live)
+        made = Signal(made.shape, made.mean, made.K, profiles=made.profiles, live=live, volatility=made.volatility)
     if made._K is not None and made.problem:
         ctx.note(node, "warning", made.problem)
     return made
@@ -60,8 +65,12 @@ def combine(
         return Signal.function(source, apply(fn, *args, params=params))
     if fn in ("add", "sub"):
         return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape)
+    if fn in ("mul", "div"):
+        normalised = by_statistic(fn, signals)
+        if normalised is not None:
+            return normalised
     if fn == "mul":
-        return product_of(signals, shape)
+        return product_of(signals, shape, [ctx.varies(node, k) for k in (0, 1)])
     if fn == "div":
         u, v = signals
         inverse = known_inverse(node, ctx, shape) or Signal.function(v.source, apply("reciprocal", v.expr))
@@ -69,6 +78,17 @@ def combine(
     if fn == "where" and len(signals) == 3:
         return chosen_by(node, ctx, *signals)
     return two_sources(fn, params, operands, shape)
+
+
+def by_statistic(fn: str, signals: list[Signal]) -> Signal | None:
+    """x times (or divided by) a function of its own mean square or variance: a normalisation written out by hand."""
+    u, v = signals
+    for x, other in ((u, v), (v, u)) if fn == "mul" else ((u, v),):
+        found = statistic_of(other, x)
+        if found is not None:
+            factor = factor_at(other, found, inverse=fn == "div")
+            return by_own_statistics(found.of, found.axes, found.centred, 0.0).scaled(factor)
+    return None
 
 
 def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | None:
@@ -99,11 +119,24 @@ def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -
                   deficiency=deficiency, volatility=summed([(shares[0], u), (shares[1], v)]))  # fmt: skip
     if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
         made.parts = Sum(a, u, b, v)
+    return _sum_refined(made, u, v, a, b, cross)
+
+
+def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: Array) -> Signal:
+    """The sum over the axes that were merged into those of u and v, if both know them and are independent."""
+    fine_u, fine_v = fine_of(u), fine_of(v)
+    if fine_u is None or fine_v is None or fine_u[0].shape != fine_v[0].shape:
+        return made
+    if np.any(np.abs(cross - u.mean * v.mean) > 1e-9 * np.sqrt(max(u.second * v.second, 1e-300))):
+        return made
+    f, g = fine_u[0], fine_v[0]
+    fine = Signal(f.shape, made.mean, a * a * f.K + b * b * g.K + 2 * a * b * f.mean * g.mean)
+    remember(made, fine, [len(group) for group in fine_u[1]])
     return made
 
 
-def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
-    """u v. Independent: K = K_u K_v. Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c
+def product_of(signals: list[Signal], shape: tuple[int, ...], varies: Sequence[bool] = (True, True)) -> Signal:
+    """u v. `varies` says which of them depend on the data. Independent: K = K_u K_v. Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c
     those across: E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2."""
     u, v = signals
     profiles = _product_profiles(u, v)
@@ -111,7 +144,7 @@ def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K
         level = profiles[1]
-        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v),
+        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
@@ -119,14 +152,15 @@ def product_of(signals: list[Signal], shape: tuple[int, ...]) -> Signal:
     return Signal(shape, mean, K)
 
 
-def _shaken(u: Signal, v: Signal) -> Array | None:
+def _shaken(u: Signal, v: Signal, varies: Sequence[bool]) -> Array | None:
     """Volatility of a product: 1 + V = (1 + V_u)(1 + V_v), and a factor that is shared along axes on which the other
-    varies (a gate) moves the variance there together, by the covariance of its squares."""
+    varies (a gate) moves the variance there together, by the covariance of its squares. A table of constants does not:
+    it scales the same places in every draw."""
     total = np.ones(u.K.shape)
-    for own, other in ((u, v), (v, u)):
+    for own, other, moves in ((u, v, varies[0]), (v, u, varies[1])):
         if own.volatility is not None:
             total = total * (1 + own.volatility)
-        if _is_shared_where(own, other) and own.second > 0:
+        if moves and _is_shared_where(own, other) and own.second > 0:
             total = total * (1 + np.maximum(_gate_volatility(own), 0.0))
     total = total - 1
     return total if float(np.max(np.abs(total))) > 1e-9 else None

@@ -29,6 +29,7 @@ from scipy import special
 
 from ..core import axes as K_axes
 from ..core.exchangeable import eigenvalues
+from ..core.fine import Groups, refined
 from ..core.graph import Node
 from ..core.lineage import MOST_TERMS, Term, averaged, joined
 from ..core.positive import shifted
@@ -88,8 +89,16 @@ def by_own_statistics(
     profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
     K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
     terms = _terms(x, factor, tuple(windows) if centre else None)
-    return Signal(x.shape, mean, K, profiles=profiles, terms=terms,
+    made = Signal(x.shape, mean, K, profiles=profiles, terms=terms,
                   deficiency=x.deficiency, volatility=_steadied(x, axes, groups))  # fmt: skip
+    if groups:
+        return made
+
+    def finely(fine: Signal, of: Groups) -> tuple[float, Array]:
+        over = tuple(i for axis in axes for i in of[axis])
+        return _normalised(fine.K, fine.mean, fine.shape, over, centre, eps, l2)[:2]
+
+    return refined(made, x, finely)
 
 
 def _steadied(x: Signal, axes: tuple[int, ...], groups: int) -> Array | None:

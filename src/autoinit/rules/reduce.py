@@ -19,6 +19,7 @@ from ..core.positive import exponential, is_nonnegative, mapped, shifted
 from ..core.signal import Array, Signal, constant
 from ..core.sliding import averaged_over
 from ..core.softmax_moments import logsumexp_moments
+from ..core.statistic import Statistic, remember
 from .attention import logsumexp_covariance
 from .pool import absolute_power
 from .registry import Context, rule
@@ -85,6 +86,8 @@ def mean_over(x: Signal, axes: Axes) -> Signal:
         made = Signal(shape, x.mean, K, profiles=_profiles(x, axes), deficiency=x.deficiency)
     windows = tuple(float(n) if a in axes else 1.0 for a, n in enumerate(x.shape))
     made.terms = averaged(x, windows)
+    if x.expr.name == "square":
+        return remember(made, Statistic(Signal.function(x.source, x.expr.args[0]), axes))
     return made
 
 
@@ -108,7 +111,8 @@ def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
     top = max(float(scatter.flat[0]), 0.0)
     gain = n / (n - correction)
     K = (level**2 + np.clip(scatter, -top, top)) * gain * gain
-    return exponential(shape, level * gain, K, profiles=_profiles(x, axes))
+    made = exponential(shape, level * gain, K, profiles=_profiles(x, axes))
+    return remember(made, Statistic(x, axes, centred=True, scale=gain))
 
 
 def _norm(x: Signal, axes: Axes, power: float) -> Signal:

@@ -42,6 +42,9 @@ class Context(Protocol):
     def kept(self, node: Node, slot: int) -> bool:
         """Whether the parameter in `slot` keeps its present values (frozen, skipped, or only being checked)."""
 
+    def varies(self, node: Node, slot: int) -> bool:
+        """Whether an operand depends on the data or on chance, and not on constants and parameters alone."""
+
     def note(self, node: Node, kind: str, message: str) -> None:
         """Tell the plan something about this place (kind: 'simulated', 'passed', 'warning', 'info')."""
 

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..core import axes as K_axes
+from ..core.fine import MOST_AXES, merged
+from ..core.fine import remember as remember_fine
 from ..core.graph import Node
-from ..core.lineage import aligned, picked
+from ..core.lineage import STATISTIC, aligned, picked
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 
@@ -68,7 +70,9 @@ def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
             groups: list[tuple[int, ...]] = fine.memo["groups"]  # type: ignore[assignment]
             order = [groups[a] for a in perm]
             inner = permuted(fine, [axis for group in order for axis in group])
-            _remember_fine(made, inner, [len(group) for group in order])
+            remember_fine(made, inner, [len(group) for group in order])
+        if "logits" in x.memo:
+            made.memo["logits"] = permuted(x.memo["logits"], perm)
         return made
 
     return moved(signal, ("permute", perm), move)
@@ -76,17 +80,6 @@ def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
 
 def _full_rank(live: np.ndarray[Any, Any], ndim: int) -> tuple[int, ...]:
     return (*(1,) * (ndim - live.ndim), *live.shape)
-
-
-def _remember_fine(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> None:
-    """`coarse` merges axes of `fine`: remember, so that a later split recovers them exactly."""
-    kept = Signal(fine.shape, fine.mean, fine.K, profiles=fine.profiles)
-    groups, at = [], 0
-    for length in lengths:
-        groups.append(tuple(range(at, at + length)))
-        at += length
-    kept.memo["groups"] = groups  # type: ignore[assignment]
-    coarse.memo["fine"] = kept
 
 
 def matching_blocks(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
@@ -121,7 +114,10 @@ def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
 
     def move(x: Signal) -> Signal:
         start = x.memo.get("fine") or x
-        return _reshape(x, start, shape)
+        made = _reshape(x, start, shape)
+        if STATISTIC in x.memo:
+            made.memo[STATISTIC] = x.memo[STATISTIC]
+        return made
 
     return moved(signal, ("reshape", shape), move)
 
@@ -178,13 +174,9 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
             at += count
         fine_shape, lengths = fine_shape + parts, lengths + per_new
         fine_profiles += _reshape_profile(old, sizes, parts)
-    made_K, at, coarse = K, 0, 0
-    for length in lengths:
-        made_K = K_axes.merge(made_K, coarse, fine_shape[at : at + length])
-        at, coarse = at + length, coarse + 1
-    made = Signal(shape, x.mean, made_K, profiles=tuple(profiles))
-    if len(shape) < len(fine_shape) <= 10:
-        _remember_fine(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
+    made = Signal(shape, x.mean, merged(K, fine_shape, lengths), profiles=tuple(profiles))
+    if len(shape) < len(fine_shape) <= MOST_AXES:
+        remember_fine(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
     return made
 
 

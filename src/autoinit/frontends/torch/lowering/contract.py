@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ....core.graph import ParameterView
 from .chance import equal_chance
 from .table import aten, per_axis
 
@@ -28,6 +30,11 @@ def matmul(call: Call) -> None:
 def addmm(call: Call) -> None:
     added, a, b = call.args[:3]
     alpha, beta = call.get("alpha", 1), call.get("beta", 1)
+    weight = call.tracer.reference(b)
+    if alpha == beta == 1 and added.dim() == 1 and b.dim() == 2 and isinstance(weight, ParameterView):
+        turned = replace(weight, shape=weight.shape[::-1], stride=weight.stride[::-1])
+        call.emit("linear", [a, turned, added])
+        return
     (product,) = call.emit("matmul", [a, b], [call.outputs[0].shape])
     if alpha != 1:
         (product,) = call.emit("elementwise", [product, alpha], [product.shape], fn="mul")
