@@ -24,6 +24,9 @@ from .volatility import settled
 STATISTIC = "statistic of"
 """Under this key a source remembers what it is a statistic of (`core.statistic`); broadcasting keeps it."""
 
+LINEAR = "linear in"
+"""Under this key a product remembers its factors, each with the mean of the other."""
+
 MOST_TERMS = 8
 """A longer combination is forgotten: the signal becomes a root of its own."""
 
@@ -101,8 +104,20 @@ def cross_moment(u: Signal, v: Signal) -> Array:
                 base = a.root.mean * b.root.mean
                 total = total + a.coefficient * b.coefficient * (_same_source(a.root, b.root) - base)
     unrelated = np.all(np.abs(total - u.mean * v.mean) <= 1e-8 * np.sqrt(u.second * v.second))
+    if unrelated and (LINEAR in u.memo or LINEAR in v.memo):
+        return _through_products(u, v, total)
     if unrelated and (u.source is not u or v.source is not v):
         total = _through_functions(u, v, total)
+    return total
+
+
+def _through_products(u: Signal, v: Signal, total: Array) -> Array:
+    """x g and x: for a g that is independent of x, E[x g x'] = E[g] K_x. What a product is linear in, it remembers."""
+    for product, other in ((u, v), (v, u)):
+        factors: Any = product.memo.get(LINEAR, ())
+        for factor, part in factors:
+            if part is other or part.shape == other.shape:
+                total = total + factor * (cross_moment(part, other) - part.mean * other.mean)
     return total
 
 

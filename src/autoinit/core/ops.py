@@ -16,6 +16,11 @@ VOCABULARY: dict[str, str] = {
     "pad_mode: 'zeros'; x_axes: (batch or None, channel, *spatial) of x and output; w_axes: (out, in, *spatial) of w "
     "(for transposed: w's own out and in per group)",
     "embedding": "(w, indices); w is (vocabulary, features); vocabulary: int; indices may be a constant",
+    # mixtures of experts: rules/experts.py
+    "grouped_linear": "(x, w); x is (rows, in), w (experts, in, out): every row meets one expert; chance: that two "
+    "rows have the same one (None: 1/experts)",
+    "chosen": "(*sources); a small tensor that is made of its sources by ops that choose (top-k and what follows): "
+    "`run` does it on samples",
     # elementwise: rules/elementwise.py
     "elementwise": "(*operands, broadcast); fn: name in core.activations.FUNCTIONS; params: floats; "
     "scalars: {operand position: number} for operands that are plain numbers",
@@ -58,6 +63,8 @@ VOCABULARY: dict[str, str] = {
     "masked_fill": "(x, mask); value",
     "where": "(cond, a, b)",
     "write": "(base, update); fraction of the base's entries that are overwritten",
+    "accumulate": "(base, update); axis; scale; rows of the update added to places of the base (index_add); pairs: "
+    "E[n (n - 1)] and E[n n'] of the rows per place (None: at random); rules/scatter.py",
     "triangle": "(x); lower: bool; diagonal (tril, triu)",
     "unfold": "(x); sliding windows: axis; size; step (adds a last axis)",
     "im2col": "(x); window; stride; padding; dilation (torch.nn.Unfold)",

@@ -23,6 +23,8 @@ from .weights import Derived, Part, combined_degrees, gain
 
 MOST_PASSES = 8
 HUGE = 1e60
+MOST = 1e29
+"""Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
 """Ops that keep a chain of functions whole and need no moments themselves."""
 
@@ -267,7 +269,7 @@ class Propagation:
         values = np.abs(values) if np.iscomplexobj(values) else values.astype(np.float64)
         dead = dead_entries(values)
         live = ~dead if dead.any() and not np.all(dead) else None
-        values = np.where(dead & (live is not None), 0.0, np.nan_to_num(values, posinf=1e30, neginf=-1e30))
+        values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
         found = aligned(from_array(values), ref.shape)
         if live is not None:
             found.live = live

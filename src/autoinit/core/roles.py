@@ -8,7 +8,7 @@ from math import sqrt
 from .graph import Node, ParameterView
 from .weights import Part
 
-_WEIGHTS = {"linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,)}
+_WEIGHTS = {"linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,), "grouped_linear": (1,)}
 _BIASES = {"linear": 2, "conv": 2, "bilinear": 3}
 _GAINS = {"normalize": (1,), "weight_norm": (1,)}
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
@@ -49,6 +49,8 @@ def weight_rows(node: Node, slot: int) -> tuple[tuple[int, ...], int]:
     shape = node.inputs[slot].shape  # type: ignore[union-attr]
     if node.op == "conv":
         return (node.attrs["w_axes"][0],), int(node.attrs.get("groups", 1))
+    if node.op == "grouped_linear":
+        return (0, 2), shape[0]
     if node.op == "matmul":
         if len(shape) == 1:
             return (), 1

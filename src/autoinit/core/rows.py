@@ -217,13 +217,18 @@ STEADY = 0.06
 """Rows whose variance scatters less than this (relative, squared) are taken to have equal variance."""
 
 
+def _along(axis: int, ndim: int) -> tuple[int, ...]:
+    """The pattern of two entries that differ along one axis only."""
+    return tuple(1 if a == axis else 0 for a in range(ndim))
+
+
 def _row_scales(logits: Signal, axis: int) -> list[tuple[float, float]]:
     """(weight, factor) of the variance of a row: narrow heads and mixed heads give rows of unequal variance.
 
     The factor is log-normal with mean one and the volatility of two entries of one row; three Gauss-Hermite points.
     """
     V = logits.volatility
-    spread = 0.0 if V is None else float(V[tuple(1 if a == axis else 0 for a in range(logits.ndim))])
+    spread = 0.0 if V is None else float(V[_along(axis, V.ndim)])
     if spread < STEADY:
         return [(1.0, 1.0)]
     variance = float(np.log1p(min(spread, 2.0)))
@@ -234,13 +239,19 @@ def _row_scales(logits: Signal, axis: int) -> list[tuple[float, float]]:
 def softmax_signal(logits: Signal, axis: int, live: Mask | None = None) -> Signal:
     """The softmax of a signal along an axis; `live` (or the signal's own mask) says which entries count."""
     mask = live if live is not None else logits.live
-    mean, K = 0.0, np.zeros(logits.K.shape)
-    for weight, factor in _row_scales(logits, axis):
+    mean, K, scales = 0.0, np.zeros(logits.K.shape), _row_scales(logits, axis)
+    squares = 0.0
+    for weight, factor in scales:
         mean, part = softmax_moments_of(logits.K * factor, logits.shape, axis, mask)
         K = K + weight * part
+        squares += weight * float(part.flat[0]) ** 2
     profiles = None
     if mask is not None and not bool(np.all(mask)):
         lengths = row_lengths(mask, logits.shape, axis)
         variance = max(float(row_covariance(logits.K, axis).flat[0]), 0.0)
         profiles = row_profiles(square_sums(lengths, variance), logits.ndim)
-    return Signal(logits.shape, mean, K, profiles=profiles)
+    made = Signal(logits.shape, mean, K, profiles=profiles)
+    V = logits.volatility
+    if len(scales) > 1 and V is not None:  # rows of large variance have peaks: the squares of their weights scatter
+        made.volatility = (squares / made.second**2 - 1.0) * np.clip(V / V[_along(axis, V.ndim)], 0.0, 1.0)
+    return made

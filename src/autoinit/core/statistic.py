@@ -9,11 +9,12 @@ it, broadcasting and reshapes that keep the source keep the memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .expression import X, apply, evaluate
-from .lineage import STATISTIC, averaged, combination
+from .lineage import STATISTIC, Term, averaged, combination
 from .signal import Signal
 
 
@@ -36,22 +37,29 @@ def remember(made: Signal, statistic: Statistic) -> Signal:
 
 def statistic_of(divisor: Signal, x: Signal) -> Statistic | None:
     """What `divisor` is a statistic of, if that is x itself (centred: what x is the deviation of)."""
-    found = divisor.source.memo.get(STATISTIC)
+    found: Any = divisor.source.memo.get(STATISTIC)
     if not isinstance(found, Statistic) or found.of.shape != x.shape:
         return None
     if not found.centred:
-        return found if x.source is found.of.source and x.expr is found.of.expr else None
+        return found if x.expr is found.of.expr and _same_tensor(x.source, found.of.source) else None
     return found if _is_deviation(x, found) else None
+
+
+def _same_tensor(x: Signal, y: Signal) -> bool:
+    """The same signal, or the same combination of the same signals worked out twice."""
+    return x is y or (bool(x.terms) and _spelt(x.terms) == _spelt(y.terms))
+
+
+def _spelt(terms: tuple[Term, ...], factor: float = 1.0) -> list[str]:
+    return sorted(repr((factor * t.coefficient, id(t.root), t.windows, t.picks)) for t in terms)
 
 
 def _is_deviation(x: Signal, statistic: Statistic) -> bool:
     """x = of - mean(of) over the axes, up to a constant."""
     whole = statistic.of
     windows = tuple(float(n) if a in statistic.axes else 1.0 for a, n in enumerate(whole.shape))
-    wanted = [(t.coefficient, id(t.root), t.windows, t.picks) for t in combination(whole)[1]]
-    wanted += [(-t.coefficient, id(t.root), t.windows, t.picks) for t in averaged(whole, windows)]
-    found = [(t.coefficient, id(t.root), t.windows, t.picks) for t in combination(x)[1]]
-    return sorted(map(repr, wanted)) == sorted(map(repr, found))
+    wanted = _spelt(combination(whole)[1]) + _spelt(averaged(whole, windows), -1.0)
+    return sorted(wanted) == _spelt(combination(x)[1])
 
 
 def factor_at(multiplier: Signal, statistic: Statistic, inverse: bool) -> float:

@@ -8,6 +8,7 @@ from . import (
     cumulative,
     custom,
     elementwise,
+    experts,
     merge,
     normalize,
     pool,
@@ -15,6 +16,7 @@ from . import (
     recurrent,
     reduce,
     resample,
+    scatter,
     shape,
 )
 from .registry import RULES, Context, rule
@@ -23,6 +25,7 @@ independent = RuleSet({}, project=_forget)
 """The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``."""
 
 __all__ = [
-    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "independent",
-    "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule", "shape",
+    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "experts",
+    "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule", "scatter",
+    "shape",
 ]  # fmt: skip

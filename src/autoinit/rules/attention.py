@@ -84,6 +84,8 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     logits = _logits(q, k, scale)
     values = ctx.array(node, 3) if mask is not None else None
     live = _live(logits.shape, bool(a.get("causal")), values)
+    if live is None and mask is not None and mask.live is not None:  # a bias that was masked on the way
+        live = mask.live
     if values is not None:
         logits = _biased(logits, values)
     elif mask is not None:

@@ -184,7 +184,8 @@ def _contract_refined(made: Signal, names: list[str], out: str, operands: tuple[
     }
     fine_names, signals = [], []
     for labels, signal, found in zip(names, operands, known, strict=True):
-        K, shape, at = (signal if found is None else found[0]).K, [], 0
+        K, at = (signal if found is None else found[0]).K, 0
+        shape: list[int] = []
         for axis, label in enumerate(labels):
             sizes = parts.get(label, (signal.shape[axis],))
             if found is None or len(found[1][axis]) == 1:
@@ -399,7 +400,7 @@ class ConvShape:
         V = contracted(x, self.channel, self.channels, self.together, taps, _rows_are_centred(w, self.w_out))
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
             V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
-        # Channels of different groups have no direction in common; taps at different places add directions of their own.
+        # Channels of different groups have no direction in common; taps at different places add their own.
         deficiency = over_taps(x, taps) * (self.together / self.channels + x.deficiency)
         return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=deficiency, volatility=V)
 

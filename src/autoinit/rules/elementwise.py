@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core.expression import Expr, apply, evaluate
+from ..core.expression import Expr, X, apply, evaluate
 from ..core.fine import fine_of, remember
 from ..core.graph import Node
-from ..core.lineage import aligned, cross_moment, joined
+from ..core.lineage import LINEAR, aligned, combination, cross_moment, joined
 from ..core.marginal import Sum, matters
 from ..core.signal import Array, Signal, constant, from_array
 from ..core.statistic import factor_at, statistic_of
-from ..core.volatility import bounded, square_covariance, summed
+from ..core.volatility import TRUSTED, bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule
@@ -64,7 +64,7 @@ def combine(
         args: list[Expr | float] = [s.expr if isinstance(s, Signal) else float(s) for s in operands]
         return Signal.function(source, apply(fn, *args, params=params))
     if fn in ("add", "sub"):
-        return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape)
+        return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape, [ctx.varies(node, k) for k in (0, 1)])
     if fn in ("mul", "div"):
         normalised = by_statistic(fn, signals)
         if normalised is not None:
@@ -75,8 +75,8 @@ def combine(
         u, v = signals
         inverse = known_inverse(node, ctx, shape) or Signal.function(v.source, apply("reciprocal", v.expr))
         return product_of([u, inverse], shape)
-    if fn == "where" and len(signals) == 3:
-        return chosen_by(node, ctx, *signals)
+    if fn == "where":
+        return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
     return two_sources(fn, params, operands, shape)
 
 
@@ -100,7 +100,9 @@ def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | 
     return aligned(from_array(inverse), shape) if np.isfinite(inverse).all() else None
 
 
-def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:
+def total(
+    operands: list[Operand], signs: list[float], shape: tuple[int, ...], varies: Sequence[bool] = (True, True)
+) -> Signal:
     """u + v: m = m_u + m_v, K = K_u + K_v + 2 E[u v'], where the cross moment is m_u m_v if they are independent."""
     u, v = operands
     if not isinstance(u, Signal) or not isinstance(v, Signal):
@@ -115,8 +117,10 @@ def total(operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -
     profiles = blended_profiles([(u.second, u), (v.second, v)])
     shares = [s.variance / max(u.variance + v.variance, 1e-300) for s in (u, v)]
     deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
+    moving = [s for s, moves in zip((u, v), varies, strict=True) if moves]
+    shaken = moving[0].volatility if len(moving) == 1 else summed([(shares[0], u), (shares[1], v)])
     made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
-                  deficiency=deficiency, volatility=summed([(shares[0], u), (shares[1], v)]))  # fmt: skip
+                  deficiency=deficiency, volatility=shaken)  # fmt: skip
     if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
         made.parts = Sum(a, u, b, v)
     return _sum_refined(made, u, v, a, b, cross)
@@ -136,20 +140,50 @@ def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: 
 
 
 def product_of(signals: list[Signal], shape: tuple[int, ...], varies: Sequence[bool] = (True, True)) -> Signal:
-    """u v. `varies` says which of them depend on the data. Independent: K = K_u K_v. Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c
-    those across: E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2."""
+    """u v; `varies` says which of them depend on the data. Independent: K = K_u K_v (and what their scales share).
+
+    Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c those across:
+    E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2.
+    """
     u, v = signals
     profiles = _product_profiles(u, v)
     cross = cross_moment(u, v) - u.mean * v.mean
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
-        K = u.K * v.K
+        K = u.K * v.K * common_scale(u, v)
         level = profiles[1]
-        return Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
+        made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
+        return _remembering(made, u, v)
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
     K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
-    return Signal(shape, mean, K)
+    return _remembering(Signal(shape, mean, K), u, v)
+
+
+def _remembering(product: Signal, u: Signal, v: Signal) -> Signal:
+    """A product is linear in each of its factors (`core.lineage` asks for that)."""
+    product.memo[LINEAR] = tuple((g.mean, x) for x, g in ((u, v), (v, u)) if g.mean != 0.0)  # type: ignore[assignment]
+    return product
+
+
+def common_scale(u: Signal, v: Signal) -> Array | float:
+    """E[r_u r_v'] of the local variances of two parts of one tensor (a gate and what it gates): they move together.
+
+    With V of two features of that tensor and powers a, b of r in E[u^2], E[v^2] it is (1 + V)^(a b) for a log-normal r.
+    """
+    parts = [combination(s.source)[1] for s in (u, v)]
+    if any(len(p) != 1 for p in parts):
+        return 1.0
+    (one,), (two,) = parts
+    V = one.root.volatility
+    if one.root is not two.root or V is None or V.ndim != u.ndim:
+        return 1.0
+    apart = [axis for axis, (p, q) in enumerate(zip(one.picks, two.picks, strict=True)) if p != q]
+    if len(apart) != 1:
+        return 1.0
+    different = np.take(V, [1, 1], axis=apart[0])
+    powers = [1.0 if s.expr is X else float(np.clip(s.analysis().slope, 0.0, 3.0)) for s in (u, v)]
+    return np.asarray((1.0 + np.clip(different, 0.0, TRUSTED)) ** (powers[0] * powers[1]))
 
 
 def _shaken(u: Signal, v: Signal, varies: Sequence[bool]) -> Array | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten
 
 from ...core.graph import Constant, Node, Reference, Value
+from .known import carries_signal, constant_of
 from .running import runner
 from .schema import arguments, op_name
 
@@ -59,16 +61,25 @@ class Call:
         return made
 
     def unknown(self) -> None:
-        """A node without a rule: it is simulated with the real op, or passed through."""
+        """A node without a rule: it is simulated with the real op, or passed through. Integers become constants."""
         tensors = [t for t in tree_flatten((self.args, self.kwargs))[0] if isinstance(t, torch.Tensor)]
-        self.emit("opaque", tensors)
+        carrying = [k for k, t in enumerate(self.outputs) if carries_signal(t)]
+        for k, out in enumerate(self.outputs):
+            if k not in carrying:
+                constant_of(self.tracer, out)
+        if not carrying:
+            return
+        self.emit("opaque", tensors, [self.outputs[k] for k in carrying])
         if not self.tracer.suppressed:
-            self.tracer.graph.nodes[-1].run = runner(self.func, self.args, self.kwargs, self.outputs)
+            self.tracer.graph.nodes[-1].run = runner(self.func, self.args, self.kwargs, carrying)
 
     def companions(self) -> None:
         """Further outputs (indices, saved statistics) that nothing needs to know anything about."""
         for out in self.outputs[1:]:
-            self.tracer.set(out, Constant(tuple(out.shape), lambda: None))
+            if out.dtype.is_floating_point or not isinstance(out, FakeTensor):
+                self.tracer.set(out, Constant(tuple(out.shape), lambda: None))
+            else:
+                constant_of(self.tracer, out)
 
     def alias(self, source: Any, output: int = 0) -> None:
         """The output is the same thing as `source` (a reference or a tensor)."""

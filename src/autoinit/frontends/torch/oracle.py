@@ -1,6 +1,7 @@
 """Questions whose answer needs data: values, data-dependent shapes, fresh random numbers.
 
-Guesses have limits, and the graph notes where one was made.
+They are answered from a sample (`origins.py`), and the graph notes where that was done. What depends on constants
+alone is known exactly.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_map
 
-from .schema import op_name
+from .schema import is_mutable, op_name
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -21,7 +22,7 @@ RANDOM_FACTORIES = {
     "aten.rand", "aten.randn", "aten.rand_like", "aten.randn_like", "aten.bernoulli", "aten.normal",
 }  # fmt: skip
 
-LARGEST_TRIAL = 2**22
+LARGEST_TRIAL = 2**24
 
 
 SAME_DTYPE = {
@@ -42,71 +43,48 @@ def refuse(name: str, args: Any) -> None:
             raise IndexError(f"index {low if low < 0 else high} is out of range for a table of {args[0].shape[0]} rows")
 
 
+QUESTIONS = {
+    "aten._local_scalar_dense", "aten.item", "aten.is_nonzero", "aten.equal", "aten.allclose",
+}  # fmt: skip
+
+
 def answer(tracer: Tracer, func: Any, name: str, args: Any, kwargs: Any) -> tuple[Any] | None:
-    """The value of a question about a fake tensor, as a 1-tuple; None if the op is no such question."""
-    if name in ("aten._local_scalar_dense", "aten.item"):
-        tensor = args[0]
-        tracer.graph.notes.append(f"{tracer.module or '(root)'}: the value of a tensor was asked for and guessed")
-        if tensor.dtype is torch.bool:
-            return (False,)
-        return (0.5,) if tensor.dtype.is_floating_point else (1,)
-    if name == "aten.is_nonzero":
-        return (False,)
-    if name in ("aten.equal", "aten.allclose"):
-        return (False,)
-    return None
-
-
-def guessed_output(tracer: Tracer, func: Any, args: Any, kwargs: Any, error: Exception) -> tuple[Any] | None:
-    """Outputs of an op whose fake kernel refuses: a guessed size, or one real run on random tensors."""
-    name = op_name(func)
-    place = tracer.module or "(root)"
-    if name in ("aten.nonzero", "aten.nonzero_numpy", "aten.argwhere"):
-        x = args[0]
-        rows = max(x.numel() // 2, 1)
-        tracer.graph.notes.append(f"{place}: the number of non-zero entries depends on data; took half of them")
-        return (tracer.fake((rows, x.dim()), torch.int64, x.device),)
-    if name == "aten.masked_select":
-        x = args[0]
-        tracer.graph.notes.append(f"{place}: a boolean selection depends on data; took half of the entries")
-        return (tracer.fake((max(x.numel() // 2, 1),), x.dtype, x.device),)
-    if name == "aten.index":
-        return _boolean_index(tracer, args, place)
-    return _trial(tracer, func, args, kwargs, place)
-
-
-def _boolean_index(tracer: Tracer, args: Any, place: str) -> tuple[Any] | None:
-    x, indices = args[0], args[1]
-    masks = [m for m in indices if m is not None and m.dtype is torch.bool]
-    if not masks:
+    """The value of a question about fake tensors, as a 1-tuple; None if the op is no such question."""
+    if name not in QUESTIONS:
         return None
-    mask = masks[0]
-    rows = max(mask.numel() // 2, 1)
-    tracer.graph.notes.append(f"{place}: a boolean selection depends on data; took half of the entries")
-    return (tracer.fake((rows, *x.shape[mask.dim() :]), x.dtype, x.device),)
+    asked = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+    _note(tracer, asked, "the value of a tensor was asked for and guessed from a sample")
+    swapped, named = tree_map(lambda t: _sample(tracer, t), (args, kwargs))
+    return (func(*swapped, **named),)
 
 
-def _trial(tracer: Tracer, func: Any, args: Any, kwargs: Any, place: str) -> tuple[Any] | None:
+def _note(tracer: Tracer, asked: list[torch.Tensor], text: str) -> None:
+    """Tell the plan, unless the answer depends on constants alone."""
+    if any(isinstance(t, FakeTensor) and tracer.origins.of(t).leaves != frozenset() for t in asked):
+        tracer.graph.notes.append(f"{tracer.module or '(root)'}: {text}")
+
+
+def _sample(tracer: Tracer, item: Any) -> Any:
+    return tracer.origins.sample(tracer.origins.of(item)) if isinstance(item, FakeTensor) else item
+
+
+def guessed_output(tracer: Tracer, func: Any, args: Any, kwargs: Any) -> tuple[Any] | None:
+    """Outputs of an op whose fake kernel refuses: the op is run on a sample, which gives their shapes."""
     tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
-    if sum(prod(t.shape) for t in tensors) > LARGEST_TRIAL:
+    if sum(prod(t.shape) for t in tensors) > LARGEST_TRIAL or is_mutable(func):
         return None
-    generator = torch.Generator().manual_seed(0)
-
-    def real(t: Any) -> Any:
-        if not isinstance(t, FakeTensor):
-            return t
-        if t.dtype.is_floating_point or t.dtype.is_complex:
-            return torch.randn(t.shape, generator=generator, dtype=torch.float32).to(t.dtype)
-        return torch.zeros(t.shape, dtype=t.dtype)
-
     try:
-        made = func(*tree_map(real, args), **tree_map(real, kwargs))
+        args, kwargs = tree_map(lambda t: _sample(tracer, t), (args, kwargs))
+        made = func(*args, **kwargs)
     except Exception:
         return None
-    known = op_name(func) in ("aten._pack_padded_sequence", "aten._pad_packed_sequence")
+    lengths = op_name(func) in ("aten._pack_padded_sequence", "aten._pad_packed_sequence")
+    if not lengths:
+        chosen = [t for t in tensors if not t.dtype.is_floating_point] or tensors
+        _note(tracer, chosen, "a selection depends on data: its size was guessed from a sample")
 
     def kept(t: Any) -> Any:
-        if not isinstance(t, torch.Tensor) or (known and not t.dtype.is_floating_point):
+        if not isinstance(t, torch.Tensor) or (lengths and not t.dtype.is_floating_point):
             return t  # lengths of sequences depend on lengths alone
         return tracer.fake(t.shape, t.dtype, t.device)
 

@@ -19,8 +19,8 @@ def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
     return tensor.cpu().numpy()
 
 
-def runner(func: Any, args: Any, kwargs: Any, outputs: list[Any]) -> Callable[..., list[Any] | None]:
-    """Runs the real op on arrays, for `core.unknown.simulate`."""
+def runner(func: Any, args: Any, kwargs: Any, outputs: list[int]) -> Callable[..., list[Any] | None]:
+    """Runs the real op on arrays, for `core.unknown.simulate`; `outputs` are the places of those that are wanted."""
     kinds = [(tuple(t.shape), t.dtype) for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
 
     def run(arrays: list[Any]) -> list[Any] | None:
@@ -32,9 +32,7 @@ def runner(func: Any, args: Any, kwargs: Any, outputs: list[Any]) -> Callable[..
             torch.manual_seed(0)
             out = func(*swapped[0], **swapped[1])
         found = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        if len(found) < len(outputs):
-            return None
-        return [as_array(t) for t in found[: len(outputs)]]
+        return [as_array(found[k]) for k in outputs] if len(found) > max(outputs, default=-1) else None
 
     return run
 

@@ -23,7 +23,10 @@ from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .call import Call
+from .known import sampled, simulated_choice
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
+from .origins import Origin, Origins
+from .origins import storage_of as _storage
 from .running import as_array
 from .schema import is_mutable, op_name, written_positions
 from .shapes import shortcut, wrapped
@@ -60,6 +63,7 @@ class Tracer(TorchDispatchMode):
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
         self._keep: list[Any] = []
         self.random_bits = 0
+        self.origins = Origins(self._behind)
 
     # --- tensors in and out ---------------------------------------------------------------------------------------
 
@@ -175,6 +179,14 @@ class Tracer(TorchDispatchMode):
         self._keep.append(tensor)
         return fake
 
+    def _behind(self, fake: torch.Tensor) -> torch.Tensor | None:
+        """The model's own values behind a fake (view of a) parameter."""
+        name = self._parameter_storages.get(_storage(fake))
+        if name is None:
+            return None
+        real = self._parameters[name]
+        return torch.as_strided(real.detach(), fake.shape, fake.stride(), fake.storage_offset())
+
     def _shadow(self, real: torch.Tensor, replacement: torch.Tensor) -> None:
         self._shadows[id(real)] = replacement
         self._keep.append(real)
@@ -190,7 +202,9 @@ class Tracer(TorchDispatchMode):
         if id(root) not in self._shadows:
             if becomes_fake:
                 copy = self.fake(root.shape, root.dtype, root.device, root.stride())
-                self.set(copy, self._constant(root.clone()))
+                held = root.detach().clone()
+                self.set(copy, self._constant(held))
+                self.origins.given(copy, lambda: held, known=True)
             else:
                 copy = root.detach().clone()
                 self._made_here[id(copy)] = copy
@@ -229,8 +243,10 @@ class Tracer(TorchDispatchMode):
         known = answer(self, func, name, args, kwargs)
         if known is not None:
             return known[0]
+        operands = self.origins.operands(flat)
         out = self.run(func, args, kwargs)
         self.occurrence = occurrence
+        self.origins.made(func, operands, spec, [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)])
         self.record(func, args, kwargs, out)
         return out
 
@@ -260,8 +276,8 @@ class Tracer(TorchDispatchMode):
             return made
         try:
             return self.fake_mode.dispatch(func, (), args, kwargs)
-        except Exception as error:
-            made = guessed_output(self, func, args, kwargs, error)
+        except Exception:
+            made = guessed_output(self, func, args, kwargs)
             if made is None:
                 raise
             return made[0]
@@ -269,8 +285,8 @@ class Tracer(TorchDispatchMode):
     def record(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """Lower the call into the graph and remember what its outputs are."""
         outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
-        if all(t.is_complex() is False and _only_parameter_views(self, t) for t in outputs) and outputs:
-            return
+        if all(t.is_complex() is False and _only_parameter_views(self, t) for t in outputs):
+            return  # or no outputs at all: an assertion
         call = Call(self, func, args, kwargs, outputs)
         self._lower(call)
         inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, FakeTensor)]
@@ -291,7 +307,7 @@ class Tracer(TorchDispatchMode):
         self.occurrence = occurrence
 
     def _lower(self, call: Call) -> None:
-        if self.lower(call):
+        if sampled(call) or simulated_choice(call) or self.lower(call):
             return
         call.unknown()
 
@@ -306,15 +322,19 @@ class Tracer(TorchDispatchMode):
         if not becomes_fake:
             out = func(*args, **kwargs)
         else:
+            operands = self.origins.operands(flat)
             out = self.run(func, args, kwargs)
             self.occurrence = occurrence
             targets = [flat[k] for k in positions]
-            self._lower_write(func, args, kwargs, targets)
+            made = [self.origins.written(func, operands, spec, k, flat[k]) for k in positions]
+            self._lower_write(func, args, kwargs, targets, made)
         back = {id(flat[k]): originals[k] for k in positions}
         return tree_map(lambda t: back.get(id(t), t) if isinstance(t, torch.Tensor) else t, out)
 
-    def _lower_write(self, func: Any, args: Any, kwargs: Any, targets: list[torch.Tensor]) -> None:
+    def _lower_write(self, func: Any, args: Any, kwargs: Any, targets: list[torch.Tensor], made: list[Origin]) -> None:
         results = [self.fake(t.shape, t.dtype, t.device) for t in targets]
+        for result, origin in zip(results, made, strict=True):
+            self.origins.stands_for(result, origin)
         call = Call(self, func, args, kwargs, list(results))
         self._lower(call)
         for target, result in zip(targets, results, strict=True):
@@ -325,13 +345,6 @@ def _decomposes(func: Any) -> bool:
     """Composite ops fall apart into ops that are known better."""
     can = getattr(func, "_can_decompose", None)
     return bool(can and can())
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    try:
-        return int(tensor.untyped_storage()._cdata)
-    except (NotImplementedError, RuntimeError):
-        return id(tensor)
 
 
 def _shares(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -19,9 +19,10 @@ from ...core.inputs import Input
 from ...core.signal import Signal
 from ...errors import TraceError
 from .custom import CustomRules, patched_functions
-from .inputs import device_of, dtype_of, signal_of
+from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
 from .normalised import SCALE_FREE, ScaleFree, hidden_hooks, whole_lp_pooling
+from .scalars import readable_scalars
 from .state import named_modules_on, untouched
 from .tracer import Tracer, below_autograd
 
@@ -80,6 +81,7 @@ def _walk(
         fake = tracer.fake(signal.shape, dtype, device)
         value = tracer.value(signal.shape)
         tracer.set(fake, value)
+        tracer.origins.given(fake, lambda: real_tensor(item, model, np.random.default_rng(0)))
         tracer.graph.inputs.append((value, item))
         signals[value.id] = signal
         if below is False and dtype.is_floating_point:
@@ -115,7 +117,7 @@ def _walk(
         with (
             untouched(model, training), named_modules_on(model, enter, leave),
             patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node), whole_lp_pooling(tracer),
-            torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors(),
+            torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors(), readable_scalars(),
             below_autograd() if below else nullcontext(), tracer,
         ):  # fmt: skip
             out = model(*fake_args, **fake_kwargs)

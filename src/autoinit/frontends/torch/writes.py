@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ...core.graph import Node, Reference, Value
+from .known import held_by
 
 if TYPE_CHECKING:
     from .tracer import Tracer
@@ -37,7 +38,7 @@ def written(tracer: Tracer, target: torch.Tensor, reference: Reference) -> None:
     while record.base is not None:
         base = record.base
         before = base.version
-        made = _written_slice(tracer, base, record)
+        made: Reference = held_by(tracer, base.tensor) or _written_slice(tracer, base, record)
         pieces = base.pieces
         if made is None:
             made = _written_share(tracer, base, record)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch._subclasses.fake_tensor import FakeTensor
-
+from ..known import sample_of
 from .chance import equal_chance
 from .table import aten
 
@@ -18,12 +17,12 @@ MODES = ("sum", "mean", "max")
 @aten("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(call: Call) -> None:
     """Rows of a table, summed or averaged over bags. Bags of unequal size count with their mean size."""
-    table, indices = call["weight"], call["indices"]
+    table, indices = call["weight"], sample_of(call.tracer, call["indices"])
     out = call.outputs[0]
     bags, features = out.shape
-    size = max(indices.numel() // max(bags, 1), 1)
+    size = max(call["indices"].numel() // max(bags, 1), 1)
     known = None
-    if not isinstance(indices, FakeTensor) and bags * size <= indices.numel():
+    if indices is not None and bags * size <= indices.numel():
         known = indices.reshape(-1)[: bags * size].reshape(bags, size)
     chance = None if known is None else equal_chance(known)
     mode = MODES[int(call.get("mode", 0))]

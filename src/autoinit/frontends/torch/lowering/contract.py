@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....core.graph import ParameterView
+from ..known import sample_of
 from .chance import equal_chance
 from .table import aten, per_axis
 
@@ -127,7 +128,9 @@ def convolution(call: Call) -> None:
 @aten("embedding")
 def embedding(call: Call) -> None:
     table, indices = call["weight"], call["indices"]
-    call.emit("embedding", [table, indices], vocabulary=table.shape[0], chance=equal_chance(indices))
+    call.emit(
+        "embedding", [table, indices], vocabulary=table.shape[0], chance=equal_chance(sample_of(call.tracer, indices))
+    )
 
 
 @aten("scaled_dot_product_attention", "_scaled_dot_product_flash_attention_for_cpu")

@@ -62,6 +62,14 @@ def normal(call: Call) -> None:
     _affine(call, z, float(std), float(mean))
 
 
+@aten("exponential")
+def exponential(call: Call) -> None:
+    """-log(U) / rate."""
+    u = _uniform(call, call.outputs[0].shape)
+    (logarithm,) = call.emit("elementwise", [u], [call.outputs[0].shape], fn="log", params=())
+    call.emit("elementwise", [logarithm, -1.0 / float(call.get("lambd", 1.0))], fn="mul", params=())
+
+
 @aten("bernoulli")
 def bernoulli(call: Call) -> None:
     p: Any = call.get("p", None)

@@ -6,9 +6,9 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from ....core.graph import Constant
+from ..known import sample_of
 from .chance import equal_chance
 from .table import aten, axes_of, axis_of
 
@@ -179,7 +179,9 @@ def filled(call: Call) -> None:
 @aten("index_select")
 def index_select(call: Call) -> None:
     x, index = call.args[0], call["index"]
-    call.emit("gather", [x, index], axis=axis_of(call["dim"], x.dim()), chance=equal_chance(index))
+    call.emit(
+        "gather", [x, index], axis=axis_of(call["dim"], x.dim()), chance=equal_chance(sample_of(call.tracer, index))
+    )
 
 
 @aten("index")
@@ -189,13 +191,13 @@ def index(call: Call) -> None:
     out = call.outputs[0]
     if len(used) == 1 and indices[used[0]].dtype is not torch.bool:
         i = indices[used[0]]
-        call.emit("gather", [x, i], axis=used[0], chance=equal_chance(i))
+        call.emit("gather", [x, i], axis=used[0], chance=equal_chance(sample_of(call.tracer, i)))
         return
     if used == list(range(used[0], used[0] + len(used))) and all(indices[k].dtype is not torch.bool for k in used):
         merged = prod(x.shape[k] for k in used)
         shape = (*x.shape[: used[0]], merged, *x.shape[used[0] + len(used) :])
         (flat,) = call.emit("reshape", [x], [shape])
-        call.emit("gather", [flat, None], axis=used[0], chance=_joint_chance(x, indices, used))
+        call.emit("gather", [flat, None], axis=used[0], chance=_joint_chance(call, x, indices, used))
         return
     if len(used) == 1:  # a boolean mask
         mask = indices[used[0]]
@@ -206,9 +208,19 @@ def index(call: Call) -> None:
     call.unknown()
 
 
-def _joint_chance(x: torch.Tensor, indices: list[Any], used: list[int]) -> Any:
-    parts = [indices[k] for k in used]
-    if any(isinstance(p, FakeTensor) for p in parts):
+@aten("masked_select")
+def masked_select(call: Call) -> None:
+    """The entries where a mask is true, in a row: so many of the law of all."""
+    x, mask, out = call.args[0], call.args[1], call.outputs[0]
+    shape = torch.broadcast_shapes(x.shape, mask.shape)
+    (whole,) = call.emit("expand", [x], [tuple(shape)])
+    (flat,) = call.emit("reshape", [whole], [(prod(shape),)])
+    call.emit("slice", [flat], axis=0, start=0, stop=out.shape[0], step=1)
+
+
+def _joint_chance(call: Call, x: torch.Tensor, indices: list[Any], used: list[int]) -> Any:
+    parts = [sample_of(call.tracer, indices[k]) for k in used]
+    if any(p is None for p in parts):
         return None
     total = torch.zeros((), dtype=torch.int64)
     for k, p in zip(used, parts, strict=True):
@@ -233,8 +245,7 @@ def gather(call: Call) -> None:
     call.emit("identity", [current])
 
 
-@aten("scatter", "index_put", "_index_put_impl", "index_copy", "index_fill", "masked_scatter", "scatter_add",
-      "index_add", "slice_scatter", "select_scatter", "scatter_reduce")  # fmt: skip
+@aten("scatter", "index_copy", "index_fill", "masked_scatter", "slice_scatter", "select_scatter")
 def write(call: Call) -> None:
     base = call.args[0]
     if _by_mask(call):

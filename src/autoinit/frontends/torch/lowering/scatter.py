@@ -1,0 +1,57 @@
+"""Rows that are added up at indexed places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ..known import sample_of
+from .shape import write
+from .table import aten, axis_of
+
+if TYPE_CHECKING:
+    from ..call import Call
+
+
+@aten("index_add", "scatter_add", "scatter_reduce")
+def accumulate(call: Call) -> None:
+    base, index = call.args[0], call["index"]
+    axis = axis_of(call["dim"], base.dim())
+    update = call.values.get("source", call.values.get("src"))
+    sums = call.get("reduce", "sum") == "sum" and call.get("include_self", True)
+    if not sums or not _fits(base, update, axis):
+        write(call)
+        return
+    call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=float(call.get("alpha", 1)),
+              pairs=_pairs(sample_of(call.tracer, index), base.shape[axis], axis))  # fmt: skip
+
+
+@aten("index_put", "_index_put_impl")
+def index_put(call: Call) -> None:
+    base, indices, update = call.args[0], list(call["indices"]), call["values"]
+    used = [k for k, i in enumerate(indices) if i is not None]
+    one = len(used) == 1 and indices[used[0]].dtype is not torch.bool and indices[used[0]].dim() == 1
+    if call.get("accumulate", False) and one and _fits(base, update, used[0]):
+        pairs = _pairs(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
+        call.emit("accumulate", [base, update], [call.outputs[0]], axis=used[0], pairs=pairs)
+    else:
+        write(call)
+
+
+def _fits(base: torch.Tensor, update: Any, axis: int) -> bool:
+    """Whether base and update differ along the axis of the indices only."""
+    if not isinstance(update, torch.Tensor) or update.dim() != base.dim():
+        return False
+    return all(m == n for a, (m, n) in enumerate(zip(base.shape, update.shape, strict=True)) if a != axis)
+
+
+def _pairs(index: Any, places: int, axis: int) -> tuple[float, float] | None:
+    """(E[n (n - 1)] over places, E[n n'] over pairs of different places), n being the rows that go to a place."""
+    if index is None or index.numel() == 0:
+        return None
+    rows = index.movedim(axis, 0).reshape(index.shape[axis], -1)[:, 0] if index.dim() > 1 else index
+    n = np.bincount(rows.numpy() % places, minlength=places).astype(float)
+    total = float(n.sum())
+    return float(n @ (n - 1)) / places, (total * total - float(n @ n)) / max(places * (places - 1), 1)
