@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: venv demo test lint typecheck bench clean
+.PHONY: venv demo test lint typecheck bench zoo clean
 
 venv: $(STAMP)
 
@@ -15,7 +15,7 @@ venv: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,plot,cli,dev]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,plot,cli,zoo,dev]'
 	touch $@
 
 demo: $(STAMP)
@@ -33,6 +33,9 @@ typecheck: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.fidelity
 	$(BIN)/python -m benchmarks.speed
+
+zoo: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.zoo
 
 clean:
 	rm -rf $(VENV) signal.png .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

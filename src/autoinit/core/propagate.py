@@ -15,6 +15,7 @@ from .lineage import aligned
 from .masks import dead_entries
 from .options import Options
 from .outcome import Outcome, RuleSet
+from .places import Places
 from .positive import shifted
 from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
 from .signal import Signal, constant, from_array
@@ -82,6 +83,9 @@ class Propagation:
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self._constants: dict[int, Signal] = {}
+        self.places = Places(self)
+        self.used_weights: dict[tuple[int, int], Signal] = {}
+        """The weight that a node (by identity) got in a slot."""
         self.data: set[int] = set(inputs)
         """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
         self.solved: set[int] = set()
@@ -105,7 +109,8 @@ class Propagation:
             signals = [None if s is None else _capped(s) or s for s in signals]
         if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
-        outputs = self.evaluate(node, signals)
+        self.places.seen(self.index, node)
+        outputs = (None if self.rules.project else self.places.cut(node)) or self.evaluate(node, signals)
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
@@ -333,6 +338,14 @@ class Propagation:
     # --- what rules may ask -----------------------------------------------------------------------------------------
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        made = self._weight(node, slot, second_moment)
+        self.used_weights[id(node), slot] = made
+        return made
+
+    def weights_of(self, node: Node) -> set[int]:
+        return {slot for slot in range(len(node.inputs)) if (id(node), slot) in self.used_weights}
+
+    def _weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
         ref = node.inputs[slot]
         self.outcome.weight_nodes.setdefault(self.index, float("nan"))
         part = self.part(ref)

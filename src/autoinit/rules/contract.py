@@ -22,6 +22,7 @@ from ..core.contraction import einsum_moments
 from ..core.fine import MOST_AXES, fine_of, merged, remember
 from ..core.graph import Node
 from ..core.lineage import aligned
+from ..core.positive import exponential, is_nonnegative
 from ..core.signal import Array, Signal, iid, settle_singletons
 from ..core.sliding import averaged_over, transform
 from ..core.taps import Border, Taps, border, flat_border
@@ -162,6 +163,8 @@ def contract(equation: str, shape: tuple[int, ...], *operands: Signal) -> Signal
         for label, n in zip(labels, signal.shape, strict=True):
             sizes[label] = max(n, sizes.get(label, 1))
     mean, K = einsum_moments(names, out, list(operands), sizes)
+    if mean > 0.0 and all(is_nonnegative(s) for s in operands):  # sums of positive products stay positive
+        return exponential(shape, mean, K)
     made = Signal(shape, mean, K)
     return _contract_refined(made, names, out, operands) if all(sizes[c] > 0 for c in out) else made
 

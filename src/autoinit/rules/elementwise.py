@@ -110,6 +110,13 @@ def total(
         assert isinstance(signal, Signal) and not isinstance(other, Signal)
         raise AssertionError("a scalar is part of the expression")
     a, b = signs
+    key = ("total", a, b, v, shape)
+    if key not in u.memo:  # x - mean(x), worked out twice, is one tensor
+        u.memo[key] = _total(u, v, a, b, shape, varies)
+    return u.memo[key]
+
+
+def _total(u: Signal, v: Signal, a: float, b: float, shape: tuple[int, ...], varies: Sequence[bool]) -> Signal:
     cross = cross_moment(u, v)
     K = a * a * u.K + b * b * v.K + 2 * a * b * cross
     K = np.array(K)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.exchangeable import sample
 from ..core.graph import Node
-from ..core.signal import Signal
+from ..core.signal import Signal, constant
 from ..core.unknown import measured
 from ..core.volatility import contracted
 from .contract import ByVariance
@@ -61,5 +61,9 @@ def chosen(node: Node, ctx: Context, *sources: Signal) -> Signal:
     for _ in range(repeats):
         outputs = node.run([sample(s, rng) for s in sources])
         assert outputs is not None
+        if not np.size(outputs[0]):
+            continue
         drawn.append(measured(np.where(np.isfinite(outputs[0]), outputs[0], 0.0)))
+    if not drawn:
+        return constant(shape, 0.0)
     return Signal(shape, float(np.mean([s.mean for s in drawn])), np.mean([s.K for s in drawn], axis=0))

@@ -18,7 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten
 
 from ...core.graph import Constant, Node, Value
-from .origins import FILLED, Origin, evaluated
+from .origins import FILLED, Origin, Origins, evaluated
 from .running import as_array
 from .shapes import VIEWS
 
@@ -90,7 +90,7 @@ def simulated_choice(call: Call) -> bool:
     leaves, values = zip(*sources, strict=True)
     made = tracer.value(out.shape)
     node = Node("chosen", tuple(values), (made,), {}, tracer.module, call.name, tracer.occurrence)
-    node.run = _runner(origin, leaves)
+    node.run = _runner(tracer.origins, origin, leaves)
     tracer.add(node)
     tracer.set(out, made)
     origin.choice = True
@@ -122,9 +122,13 @@ def _sources(tracer: Tracer, origin: Origin) -> list[tuple[Origin, Value]] | Non
     return found or None
 
 
-def _runner(origin: Origin, leaves: tuple[Origin, ...]) -> Callable[[list[Any]], list[Any] | None]:
+def _runner(origins: Origins, origin: Origin, leaves: tuple[Origin, ...]) -> Callable[[list[Any]], list[Any] | None]:
     def run(arrays: list[Any]) -> list[Any] | None:
         values = {leaf: torch.as_tensor(a).to(leaf.dtype) for leaf, a in zip(leaves, arrays, strict=True)}
-        return [as_array(evaluated(origin, values))]
+        try:
+            made = evaluated(origin, values)
+        except Exception:  # sizes that another choice does not fit: the one sample that they were taken from
+            made = origins.sample(origin)
+        return [as_array(made)] if made.dim() == len(origin.shape) else None
 
     return run

@@ -9,6 +9,7 @@ The model's own tensors are only ever read, as copies.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ LARGEST = 2**23
 DEEPEST = 60
 """So many float ops before a question are run; what lies further back is drawn."""
 MOST_LEAVES = 4
+DRAWS = 31
+"""A single random number is the median of so many draws."""
 
 WITH_WEIGHTS = {
     f"aten.{name}"
@@ -55,7 +58,7 @@ class Origin:
         self.shape, self.stride, self.dtype = tuple(like.shape), tuple(like.stride()), like.dtype
         self.call: tuple[Any, list[Any], Any] | None = None
         self.position = 0
-        self.read: Callable[[Callable[[Origin], torch.Tensor]], torch.Tensor | None] | None = None
+        self.read: Callable[[Callable[[Origin], torch.Tensor]], Any] | None = None
         """Makes the sample where no op does: a value that is there, or a view of another sample."""
         self.known, self.weight = known, weight
         """Made of known integers and constants alone; made of parameters alone."""
@@ -142,11 +145,12 @@ class Origins:
         if "empty" in name:
             origin.read = lambda _: torch.zeros(origin.shape, dtype=origin.dtype)
             return origin
+        if not drawn:
+            origin.call = (func, operands, spec)
         if drawn or (_is_random(func) and like.dtype.is_floating_point):
             origin.leaves = frozenset((origin,))
             self._leaf_tensors[origin] = like
         else:
-            origin.call = (func, operands, spec)
             origin.leaves = frozenset() if name in FILLED else _union(parts)
         return origin
 
@@ -183,8 +187,18 @@ class Origins:
 
 
 def evaluated(origin: Origin, leaves: dict[Origin, torch.Tensor]) -> torch.Tensor:
-    """The tensor for given values of its leaves."""
-    return _value(origin, dict(leaves), -(10**6))
+    """The tensor for given values of its leaves; its size may be another one, where that depends on values."""
+    memo: Memo = dict(leaves)
+
+    def ask(part: Origin) -> torch.Tensor:
+        found = memo.get(part)
+        if found is None:
+            found = part.read(ask) if part.read is not None else _run(part, ask, len(memo))
+            memo[part] = found
+        return found
+
+    with torch.no_grad():
+        return ask(origin)
 
 
 def storage_of(tensor: torch.Tensor) -> int:
@@ -247,11 +261,8 @@ def _value(origin: Origin, memo: Memo, depth: int) -> torch.Tensor:
 
 
 def _computed(origin: Origin, memo: Memo, depth: int) -> torch.Tensor | None:
-    size = 1
-    for n in origin.shape:
-        size *= n
     floating = origin.dtype.is_floating_point or origin.dtype.is_complex
-    if size > LARGEST or (depth > DEEPEST and floating and not origin.known):
+    if prod(origin.shape) > LARGEST or (depth > DEEPEST and floating and not origin.known):
         return None
 
     def ask(part: Origin) -> torch.Tensor:
@@ -266,7 +277,7 @@ def _computed(origin: Origin, memo: Memo, depth: int) -> torch.Tensor | None:
         return None
 
 
-def _run(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor | None:
+def _run(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
     assert origin.call is not None
     func, operands, spec = origin.call
     flat: list[Any] = []
@@ -282,11 +293,18 @@ def _run(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> to
     if _is_random(func):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            out = func(*args, **kwargs)
+            draws = [func(*args, **kwargs) for _ in range(1 if prod(origin.shape) > 1 else DRAWS)]
+        out = draws[0] if len(draws) == 1 else _typical(draws)
     else:
         out = func(*args, **kwargs)
     made = flat[-1 - origin.position] if origin.position < 0 else _tensors(out)[origin.position]
     return torch.nan_to_num(made, nan=0.0, posinf=float("inf"), neginf=-float("inf")) if _may_be_nan(made) else made
+
+
+def _typical(draws: list[Any]) -> Any:
+    """The median of a random number: a layer that is dropped now and then is not dropped."""
+    first = _tensors(draws)
+    return torch.stack(first).flatten().median().reshape(first[0].shape) if len(first) == len(draws) else draws[0]
 
 
 def _tensors(out: Any) -> list[torch.Tensor]:

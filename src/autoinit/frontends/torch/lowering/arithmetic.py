@@ -275,7 +275,9 @@ def where(call: Call) -> None:
         return
     inputs: list[Any] = [condition]
     for item in (a, b):
-        if not isinstance(item, torch.Tensor):
+        if _is_dead(item):
+            item = torch.tensor(DEAD)  # a mark: finfo.min and minus infinity would only overflow
+        elif not isinstance(item, torch.Tensor):
             item = torch.tensor(float(item))
         inputs.append(item)
     call.emit("where", inputs)

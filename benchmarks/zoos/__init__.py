@@ -1,0 +1,1 @@
+"""Zoos of published architectures, and the machinery that plans and measures all of them."""

@@ -1,0 +1,27 @@
+"""One model of a zoo: how to build it and what to feed it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Entry:
+    """`name` is "zoo:model". `inputs` is what `autoinit.plan` takes, or a function of the model that returns it."""
+
+    name: str
+    family: str
+    build: Callable[[], nn.Module]
+    inputs: Any
+    note: str = ""
+
+    @property
+    def zoo(self) -> str:
+        return self.name.split(":", 1)[0]
+
+    def inputs_of(self, model: nn.Module) -> Any:
+        return self.inputs(model) if callable(self.inputs) else self.inputs

@@ -1,0 +1,1 @@
+"""Models of Hugging Face transformers, small ones, one file per kind."""

@@ -1,0 +1,35 @@
+"""What a worker process does with a name, and whether it has to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .catalogue import find
+from .study import Settings, study
+from .torchvision_ops import load_torchvision
+
+PLANNED = ("planned", "measured")
+
+
+def prepare(jobs: int) -> None:
+    """Import what every model needs, before any clock runs."""
+    import torch
+
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if jobs > 1:
+        torch.set_num_threads(1)
+    load_torchvision()
+    import timm  # noqa: F401
+
+
+def work(name: str, report: Callable[[dict[str, Any]], None], settings: Settings, verbose: bool) -> dict[str, Any]:
+    return study(find(name), settings, report, verbose)
+
+
+def is_done(record: dict[str, Any] | None, settings: Settings, retry: bool) -> bool:
+    """Is there a record of this model with these settings? With `retry`, one that did not fail?"""
+    if record is None or record.get("settings") != settings.key:
+        return False
+    return not retry or record["outcome"] in PLANNED
