@@ -130,6 +130,7 @@ def test_writes_are_seen_by_later_questions() -> None:
 
 def test_samples_leave_buffers_alone() -> None:
     """A question behind a batch norm in training: its running statistics are nobody's to change."""
+
     def forward(self, x):
         return self.b(x) if (self.norm(x) > 9).any() else self.a(x)
 
