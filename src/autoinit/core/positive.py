@@ -30,6 +30,25 @@ def is_nonnegative(signal: Signal) -> bool:
     return bool(np.all(values >= 0.0))
 
 
+def sign_of(signal: Signal) -> int:
+    """1 for a signal that is nowhere negative, -1 for one that is nowhere positive, else 0."""
+    if signal.mean > 0.0:
+        return int(is_nonnegative(signal))
+    if signal.mean < 0.0:
+        return -int(is_nonnegative(signal.scaled(-1.0)))
+    return 0
+
+
+def signed(signal: Signal, sign: int) -> Signal:
+    """The same moments, as a signal that keeps the sign (0: as it is): a sum of decays stays negative."""
+    if sign == 0 or signal.mean * sign <= 0.0:
+        return signal
+    made = exponential(signal.shape, abs(signal.mean), signal.K, profiles=signal.profiles)
+    if made.source is made:
+        return signal
+    return made if sign > 0 else made.scaled(-1.0)
+
+
 def exponential(shape: tuple[int, ...], mean: float, K: Array, profiles: Profiles | None = None) -> Signal:
     """The positive signal of these moments as exp of a Gaussian; a plain signal where that cannot be."""
     K = settle_singletons(np.asarray(K, float), shape)

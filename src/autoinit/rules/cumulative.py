@@ -6,14 +6,20 @@ and E[y_t^2] = t K(same) + t (t - 1) K(different) is returned as a profile.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..core.expression import apply
 from ..core.extremes import Window, maximum_over
 from ..core.graph import Node
+from ..core.positive import sign_of, signed
 from ..core.signal import Array, Signal
 from ..core.sliding import transform
 from .registry import Context, rule
+
+RUNNING, LAST = "running sum of", "last entry of"
+"""Under these keys a running sum remembers its terms, and its last entry the sum."""
 
 MOST_PLACES = 8
 """Places along the axis at which products and extremes are worked out."""
@@ -27,15 +33,18 @@ def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
     if n <= 1:
         return x
     if kind == "sum":
-        return _running_sum(x, axis, n)
+        made = signed(_running_sum(x, axis, n), sign_of(x))
+        made.memo[RUNNING] = (x, axis)  # type: ignore[assignment]
+        return made
     places = sorted({round(t) for t in np.linspace(1, n, min(n, MOST_PLACES)).tolist()})
     if kind == "prod":
         return _running_product(x, axis, places)
     return _running_extreme(x, axis, places, smallest=kind == "min")
 
 
-def _running_sum(x: Signal, axis: int, n: int) -> Signal:
-    t = np.arange(1.0, n + 1.0)
+def _running_sum(x: Signal, axis: int, n: int, first: float = 1.0) -> Signal:
+    """Sums of first, first + 1, ... entries."""
+    t = np.arange(first, n + first)
     q, squares, total = float(t.sum()), float(t @ t), float(t.sum())
     pairs = n * (n - 1.0)
     matrix = np.array(
@@ -46,6 +55,24 @@ def _running_sum(x: Signal, axis: int, n: int) -> Signal:
     profiles = list(x.profiles)
     profiles[axis] = level / level.mean() if level.mean() > 0 else None
     return Signal(x.shape, x.mean * float(t.mean()), transform(x.K, axis, matrix), profiles=tuple(profiles))
+
+
+def remaining_sum(last: Signal, running: Signal) -> Signal | None:
+    """c_n - c_t of a running sum c, whose last entry was cut out: what is still to come, of the sign of the entries."""
+    known: Any = running.memo.get(RUNNING)
+    if known is None or last.source.memo.get(LAST) is not running.source:
+        return None
+    x, axis = known
+    n = x.shape[axis]
+    t = np.arange(n - 1.0, -1.0, -1.0)
+    common = np.minimum.outer(t, t)
+    alone, pairs = float(t.sum()), float(common.sum() - t.sum())
+    same, other = np.take(x.K, 0, axis=axis), np.take(x.K, 1, axis=axis)
+    first = (alone * same + float(t @ (t - 1.0)) * other) / n
+    total = float(t.sum()) ** 2 - float(t @ t)
+    second = (pairs * same + (total - pairs) * other) / (n * (n - 1.0))
+    made = Signal(x.shape, x.mean * float(t.mean()), np.stack([first, second], axis=axis))
+    return signed(made, sign_of(x))
 
 
 def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:

@@ -11,9 +11,11 @@ from ..core.fine import fine_of, remember
 from ..core.graph import Node
 from ..core.lineage import LINEAR, aligned, combination, cross_moment, joined
 from ..core.marginal import Sum, matters
+from ..core.positive import sign_of, signed
 from ..core.signal import Array, Signal, constant, from_array
 from ..core.statistic import factor_at, statistic_of
 from ..core.volatility import TRUSTED, bounded, square_covariance, summed
+from .cumulative import remaining_sum
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule
@@ -37,6 +39,9 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
         operands.append(_scalar(signal) if _is_plain(signal, shape) else aligned(signal, shape))
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     made = combine(node, ctx, fn, params, operands, shape)
+    if live is not None and fn == "exp":  # exp of minus infinity
+        keep = aligned(from_array(np.broadcast_to(live, (*(1,) * (len(shape) - live.ndim), *live.shape))), shape)
+        made = signed(Signal(shape, made.mean * keep.mean, made.K * keep.K), 1)
     if live is not None and fn in ("add", "sub", "mul", "div"):
         made = Signal(made.shape, made.mean, made.K, profiles=made.profiles, live=live, volatility=made.volatility)
     if made._K is not None and made.problem:
@@ -110,6 +115,10 @@ def total(
         assert isinstance(signal, Signal) and not isinstance(other, Signal)
         raise AssertionError("a scalar is part of the expression")
     a, b = signs
+    if (a, b) == (1.0, -1.0):
+        rest = remaining_sum(u, v)
+        if rest is not None:
+            return rest
     key = ("total", a, b, v, shape)
     if key not in u.memo:  # x - mean(x), worked out twice, is one tensor
         u.memo[key] = _total(u, v, a, b, shape, varies)
@@ -160,6 +169,9 @@ def product_of(signals: list[Signal], shape: tuple[int, ...], varies: Sequence[b
         level = profiles[1]
         made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
+        sign = sign_of(u) and sign_of(v)
+        if sign:
+            made = signed(made, sign_of(u) * sign)
         return _remembering(made, u, v)
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0

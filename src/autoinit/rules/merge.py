@@ -11,6 +11,7 @@ from ..core.expression import X, apply
 from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment
 from ..core.masks import DEAD
+from ..core.positive import sign_of, signed
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
@@ -153,7 +154,7 @@ def pad(node: Node, ctx: Context, x: Signal) -> Signal:
         return _pad_value(x, move, shape, float(value))
     if zero:
         plain = Signal(x.shape, x.mean, x.K, profiles=x.profiles)
-        return move(plain)
+        return signed(move(plain), sign_of(x))
     return moved(x, ("pad", pads, mode), move)
 
 
@@ -178,7 +179,8 @@ def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
     if mask.source is x.source and mask.expr is not X:  # a condition on x itself: one function of its source
         return Signal.function(x.source, apply("where", mask.expr, value, x.expr))
     filled = min(max(mask.mean, 0.0), 1.0)
-    return replaced(x, Signal(x.shape, value, np.full((2,) * x.ndim, value**2)), aligned(mask, x.shape), filled)
+    made = replaced(x, Signal(x.shape, value, np.full((2,) * x.ndim, value**2)), aligned(mask, x.shape), filled)
+    return signed(made, sign_of(x)) if value == 0.0 else made
 
 
 def replaced(x: Signal, y: Signal, chosen: Signal, share: float) -> Signal:

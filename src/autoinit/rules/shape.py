@@ -213,7 +213,10 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
             live = full if full.shape[axis] == 1 else np.take(full, np.arange(start, stop, step), axis=axis)
         return Signal(shape, mean, K, profiles=profiles, terms=picked(x, axis, (start, stop, step)), live=live)
 
-    return moved(signal, ("part", axis, start, stop, step), move)
+    made = moved(signal, ("part", axis, start, stop, step), move)
+    if (start, stop) == (n - 1, n):
+        made.source.memo["last entry of"] = signal.source  # of a running sum: see `cumulative`
+    return made
 
 
 def profile_part(x: Signal, axis: int, index: np.ndarray[Any, Any]) -> tuple[Array, Profiles, float]:

@@ -24,7 +24,7 @@ def parts() -> dict[str, Any]:
 
 def validated_distribution(self, x):
     y = self.a(x)
-    return distributions.StudentT(2 + F.softplus(y), y, F.softplus(y)).log_prob(x)
+    return distributions.StudentT(2 + F.softplus(y), y, F.softplus(y), validate_args=True).log_prob(x)
 
 
 def no_number_missing(self, x):
