@@ -24,6 +24,9 @@ from .volatility import settled
 STATISTIC = "statistic of"
 """Under this key a source remembers what it is a statistic of (`core.statistic`); broadcasting keeps it."""
 
+LAST = "last entry of"
+"""Under this key a cut of the last place remembers the source that it was cut from (`rules.cumulative`)."""
+
 LINEAR = "linear in"
 """Under this key a product remembers its factors, each with the mean of the other."""
 
@@ -207,8 +210,7 @@ def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Sign
     made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
                   deficiency=signal.deficiency,
                   volatility=_lifted(signal.volatility, missing))  # fmt: skip
-    if STATISTIC in signal.memo:
-        made.memo[STATISTIC] = signal.memo[STATISTIC]
+    made.memo.update({key: signal.memo[key] for key in (STATISTIC, LAST) if key in signal.memo})
     return _stretched(made, shape)
 
 
@@ -236,8 +238,7 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
             made.parts = signal.parts
-            if STATISTIC in signal.memo:
-                made.memo[STATISTIC] = signal.memo[STATISTIC]
+            made.memo.update({key: signal.memo[key] for key in (STATISTIC, LAST) if key in signal.memo})
             made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
         signal.memo[key] = made
     return signal.memo[key]

@@ -17,7 +17,16 @@ from .options import Options
 from .outcome import Outcome, RuleSet
 from .places import Places
 from .positive import shifted
-from .roles import bias_slot, gain_slots, recurrent_parts, unknown_value, weight_rows, weight_slots, why_left
+from .roles import (
+    bias_slot,
+    gain_slots,
+    recurrent_parts,
+    tied_tables,
+    unknown_value,
+    weight_rows,
+    weight_slots,
+    why_left,
+)
 from .signal import Signal, constant, from_array
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
@@ -53,18 +62,6 @@ def propagate(
             decision.reason = "output variance of the projection that the embedding table is tied to"
     run.review()
     return outcome
-
-
-def tied_tables(graph: Graph) -> set[str]:
-    """Embedding tables that are also an output projection: the projection decides their scale."""
-    tables: set[str] = set()
-    contracted: set[str] = set()
-    for node in graph.nodes:
-        for slot in weight_slots(node):
-            ref = node.inputs[slot]
-            if isinstance(ref, ParameterView):
-                (tables if node.op == "embedding" else contracted).add(ref.name)
-    return tables & contracted
 
 
 class Propagation:

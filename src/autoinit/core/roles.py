@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from .graph import Node, ParameterView
+from .graph import Graph, Node, ParameterView
 from .weights import Part
 
 _WEIGHTS = {"linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,), "grouped_linear": (1,)}
@@ -110,3 +110,15 @@ def _gate_biases(bias: ParameterView, hidden: int, gates: int, forget: bool) -> 
         return [Part(bias, 0.0, "constant")]
     values = [1.0 if g == 1 else 0.0 for g in range(gates)]
     return [Part(rows_of(bias, g * hidden, (g + 1) * hidden), v, "constant") for g, v in enumerate(values)]
+
+
+def tied_tables(graph: Graph) -> set[str]:
+    """Embedding tables that are also an output projection: the projection decides their scale."""
+    tables: set[str] = set()
+    contracted: set[str] = set()
+    for node in graph.nodes:
+        for slot in weight_slots(node):
+            ref = node.inputs[slot]
+            if isinstance(ref, ParameterView):
+                (tables if node.op == "embedding" else contracted).add(ref.name)
+    return tables & contracted

@@ -5,6 +5,7 @@ from ..core.signal import independent as _forget
 from . import (
     attention,
     contract,
+    convolution,
     cumulative,
     custom,
     elementwise,
@@ -25,7 +26,7 @@ independent = RuleSet({}, project=_forget)
 """The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``."""
 
 __all__ = [
-    "RULES", "Context", "RuleSet", "attention", "contract", "cumulative", "custom", "elementwise", "experts",
-    "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule", "scatter",
-    "shape",
+    "RULES", "Context", "RuleSet", "attention", "contract", "convolution", "cumulative", "custom", "elementwise",
+    "experts", "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule",
+    "scatter", "shape",
 ]  # fmt: skip

@@ -13,13 +13,14 @@ import numpy as np
 from ..core.expression import apply
 from ..core.extremes import Window, maximum_over
 from ..core.graph import Node
+from ..core.lineage import LAST
 from ..core.positive import sign_of, signed
 from ..core.signal import Array, Signal
 from ..core.sliding import transform
 from .registry import Context, rule
 
-RUNNING, LAST = "running sum of", "last entry of"
-"""Under these keys a running sum remembers its terms, and its last entry the sum."""
+RUNNING = "running sum of"
+"""Under this key a running sum remembers its terms."""
 
 MOST_PLACES = 8
 """Places along the axis at which products and extremes are worked out."""

@@ -17,7 +17,7 @@ from ..core import axes as K_axes
 from ..core.fine import MOST_AXES, merged
 from ..core.fine import remember as remember_fine
 from ..core.graph import Node
-from ..core.lineage import STATISTIC, aligned, picked
+from ..core.lineage import LAST, STATISTIC, aligned, picked
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 
@@ -215,7 +215,7 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
 
     made = moved(signal, ("part", axis, start, stop, step), move)
     if (start, stop) == (n - 1, n):
-        made.source.memo["last entry of"] = signal.source  # of a running sum: see `cumulative`
+        made.source.memo[LAST] = signal.source
     return made
 
 

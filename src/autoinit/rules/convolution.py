@@ -1,0 +1,134 @@
+"""Convolutions: grouped, depthwise, dilated, strided, transposed, of any rank, with their borders.
+
+A convolution is a contraction over the channels of a group and the taps of its kernel (see `contract`); two places
+share taps as `core.taps` counts them, borders included.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from ..core.graph import Node
+from ..core.signal import Array, Signal, settle_singletons
+from ..core.sliding import averaged_over, transform
+from ..core.taps import Border, Taps, border, flat_border
+from ..core.volatility import contracted, over_taps
+from .contract import ByVariance, is_fresh, kept_cross, with_bias
+from .registry import Context, rule
+
+
+@rule("conv")
+def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
+    """Convolution of any rank: grouped, depthwise, dilated, strided, transposed.
+
+    The fan is channels per group times the effective taps of each axis (`core.taps`), which accounts for borders
+    and for the stride of a transposed convolution.
+    """
+    plan = ConvShape(node, x)
+    centred = ctx.centred(node, x)
+    offset = centred.mean - x.mean
+
+    through = ByVariance(
+        lambda w: plan.dead_taps(plan.through(centred, w), w, offset) if offset else plan.through(x, w)
+    )
+    weight = ctx.weight(node, 1, lambda w: through(w).second)
+    live = prod(b.same for b in plan.flat) / plan.taps
+    return with_bias(through(weight), bias, plan.channel, kept_cross(node, ctx, x, live))
+
+
+class ConvShape:
+    """The geometry of one convolution call and its moment map."""
+
+    def __init__(self, node: Node, x: Signal) -> None:
+        a = node.attrs
+        self.batch, self.channel, *self.spatial = a["x_axes"]
+        self.w_out, self.w_in, *self.w_spatial = a["w_axes"]
+        self.out_shape = node.outputs[0].shape
+        self.groups, self.transposed = a.get("groups", 1), bool(a.get("transposed", False))
+        outputs = self.out_shape[self.channel]
+        self.together = (outputs / self.groups - 1) / (outputs - 1) if outputs > 1 else 1.0
+        """The chance that two different output channels lie in the same group."""
+        w_shape = node.inputs[1].shape  # type: ignore[union-attr]
+        self.channels = x.shape[self.channel] // self.groups
+        self.borders: list[Border] = []
+        self.flat: list[Border] = []
+        self.taps = 1
+        for k, axis in enumerate(self.spatial):
+            low = a["padding"][k][0]
+            taps = Taps(
+                x.shape[axis], self.out_shape[axis], w_shape[self.w_spatial[k]], a["stride"][k], a["dilation"][k],
+                low, self.transposed,
+            )  # fmt: skip
+            self.borders.append(border(taps, x.profiles[axis]))
+            self.flat.append(flat_border(taps))
+            self.taps *= taps.kernel
+
+    def dead_taps(self, y: Signal, w: Signal, offset: float) -> Signal:
+        """y plus what a bias -mu sum(W) does where the padding is: there the taps read -mu instead of 0.
+
+        Taps that are dead at both of two places: all - 2 live + live at both.
+        """
+        live = prod(b.same for b in self.flat)
+        extra = np.zeros(y.K.shape)
+        for S in product((0, 1), repeat=y.ndim):
+            if not S[self.channel]:
+                both = prod(b.pair if S[axis] else b.same for b, axis in zip(self.flat, self.spatial, strict=True))
+                extra[S] = max(self.taps - 2 * live + both, 0.0)
+        K = y.K + self.channels * w.second * offset**2 * extra
+        return Signal(y.shape, y.mean, K, profiles=y.profiles, deficiency=y.deficiency, volatility=y.volatility)
+
+    def through(self, x: Signal, w: Signal) -> Signal:
+        K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))
+        K_x = np.moveaxis(x.K, [self.channel, *self.spatial], range(1 + len(self.spatial)))
+        total = self._tap_pattern(K_x, K_w, (0,) * len(self.spatial))
+        mean = 0.0
+        if not is_fresh(w):
+            for T in product((0, 1), repeat=len(self.spatial)):
+                if any(T):
+                    total = total + self._tap_pattern(K_x, K_w, T)
+            mean = x.mean * w.mean * self.channels * prod(b.same for b in self.borders)
+        # axes now: out channel, spatial..., rest of x in order
+        K = np.moveaxis(total, range(1 + len(self.spatial)), [self.channel, *self.spatial])
+        profiles = list(x.profiles)
+        profiles[self.channel] = None
+        for b, axis in zip(self.borders, self.spatial, strict=True):
+            profiles[axis] = b.profile
+        taps = {axis: b.same for axis, b in zip(self.spatial, self.borders, strict=True)}
+        V = contracted(x, self.channel, self.channels, self.together, taps, rows_are_centred(w, self.w_out))
+        for axis in self.spatial:  # an axis that had one place has many now, or the other way round
+            V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
+        # Channels of different groups have no direction in common; taps at different places add their own.
+        deficiency = over_taps(x, taps) * (self.together / self.channels + x.deficiency)
+        return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=deficiency, volatility=V)
+
+    def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
+        """The part of the double sum in which the taps of each axis coincide (0) or differ (1).
+
+        Two output channels of one group read the same channels, equal ones n times and different ones n (n - 1)
+        times; those of different groups read different channels always.
+        """
+        near, far = (self._over_taps(K_x[bit], T) for bit in (0, 1))
+        n = self.channels
+        own, other = ((n * K_w[(o, 0, *T)] * near + n * (n - 1) * K_w[(o, 1, *T)] * far) for o in (0, 1))
+        if self.transposed:  # the weight's axis of inputs runs over all groups, that of outputs over one
+            per_group = self.out_shape[self.channel] // self.groups
+            apart = n * n * (K_w[(0, 1, *T)] + (per_group - 1) * K_w[(1, 1, *T)]) / per_group
+        else:
+            apart = n * K_w[(1, 0, *T)] + n * (n - 1) * K_w[(1, 1, *T)]
+        return np.stack([own, self.together * other + (1 - self.together) * apart * far], axis=0)
+
+    def _over_taps(self, K: Array, T: tuple[int, ...]) -> Array:
+        for k, b in enumerate(self.borders):
+            K = transform(K, k, b.matrix(T[k]))
+        return K
+
+
+def rows_are_centred(w: Signal, out: int) -> bool:
+    """Rows that sum to zero exactly: weights that are standardised in forward, which have a fixed length too."""
+    if is_fresh(w) or w.second <= 0.0:
+        return False
+    fan = [a for a in range(w.ndim) if a != out]
+    return abs(float(averaged_over(w.K, fan, w.shape).flat[0])) < 1e-9 * w.second

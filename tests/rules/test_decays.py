@@ -1,0 +1,75 @@
+"""Decays: running sums of negative entries, what is still to come of them, and exponentials under a mask."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoinit.core.expression import apply
+from autoinit.core.graph import Node, Value
+from autoinit.core.positive import sign_of
+from autoinit.core.signal import Signal, iid
+from autoinit.rules import RULES
+
+from .harness import FakeContext
+
+N, DRAWS = 12, 40000
+
+
+def decay() -> Signal:
+    """-softplus(u): nowhere positive."""
+    u = iid((3, N), -1.0, 1.0)
+    return Signal.function(u.source, apply("neg", apply("softplus", u.expr)))
+
+
+def samples() -> np.ndarray:
+    u = np.random.default_rng(0).standard_normal((DRAWS, N)) - 1.0
+    return -np.log1p(np.exp(u))
+
+
+def run(op: str, shape: tuple[int, ...], *signals: Signal, **attrs: object) -> Signal:
+    node = Node(op, (None,) * len(signals), (Value(0, shape),), attrs)
+    made = RULES[op](node, FakeContext(), *signals)
+    assert isinstance(made, Signal)
+    return made
+
+
+def test_a_running_sum_keeps_its_sign() -> None:
+    """Its exponential is at most one. One log-normal stands for sums of one to twelve terms: a third of the mean."""
+    total = run("cumulative", (3, N), decay(), axis=1, kind="sum")
+    kept = run("elementwise", (3, N), total, fn="exp")
+    found = np.exp(np.cumsum(samples(), axis=1))
+    assert sign_of(total) == -1
+    assert kept.mean == pytest.approx(found.mean(), rel=0.33)
+    assert 0.0 < kept.second <= kept.mean <= 1.0
+
+
+def test_what_is_still_to_come() -> None:
+    """c_n - c_t: exact mean and mean square, and of the sign of the terms."""
+    total = run("cumulative", (3, N), decay(), axis=1, kind="sum")
+    last = run("slice", (3, 1), total, axis=1, start=N - 1, stop=N, step=1)
+    rest = run("elementwise", (3, N), last, total, fn="sub")
+    c = np.cumsum(samples(), axis=1)
+    found = c[:, -1:] - c
+    assert sign_of(rest) == -1
+    assert rest.mean == pytest.approx(found.mean(), rel=0.02)
+    assert rest.second == pytest.approx(np.square(found).mean(), rel=0.02)
+    apart = (found[:, :, None] * found[:, None, :]).mean(axis=0)
+    pairs = (apart.sum() - np.trace(apart)) / (N * (N - 1))
+    assert float(rest.K[0, 1]) == pytest.approx(pairs, rel=0.03)
+
+
+def test_a_product_of_decays_and_steps_is_negative() -> None:
+    steps = Signal.function(iid((3, N)), apply("exp", iid((3, N)).expr))
+    made = run("elementwise", (3, N), decay(), steps, fn="mul")
+    assert sign_of(made) == -1
+    assert made.mean == pytest.approx(decay().mean * steps.mean)
+
+
+def test_the_exponential_of_a_masked_entry_is_zero() -> None:
+    """exp(-inf) = 0 on the upper triangle: of 144 entries 78 are alive."""
+    x = iid((N, N), 0.0, 0.25)
+    masked = Signal(x.shape, x.mean, x.K, live=np.tri(N, dtype=bool))
+    made = run("elementwise", (N, N), masked, fn="exp")
+    assert made.mean == pytest.approx(np.exp(0.125) * 78 / 144)
+    assert made.second == pytest.approx(np.exp(0.5) * 78 / 144)
