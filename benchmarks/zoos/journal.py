@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class Journal:
 
     def add(self, record: dict[str, Any]) -> None:
         """Append a record; on the disk when this returns."""
-        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode()
+        line = json.dumps(finite(record), allow_nan=False, separators=(",", ":")).encode()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file:
             file.seek(0, os.SEEK_END)
@@ -53,3 +54,12 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self.path)
+
+
+def finite(value: Any) -> Any:
+    """The same with null for every number that is not one: JSON has no infinity, and one model must not stop a run."""
+    if isinstance(value, dict):
+        return {k: finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

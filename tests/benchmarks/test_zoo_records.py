@@ -134,3 +134,9 @@ def test_summary_counts_and_writes(tmp_path: Path) -> None:
 def test_summary_of_nothing(tmp_path: Path) -> None:
     write([], tmp_path)
     assert json.loads((tmp_path / "zoo.json").read_text("utf-8"))["models"] == []
+
+
+def test_numbers_that_are_none_do_not_stop_a_run(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "zoo.jsonl")
+    journal.add({"name": "a", "values": [1.0, float("nan")], "deep": {"x": float("inf")}})
+    assert journal.read()["a"] == {"name": "a", "values": [1.0, None], "deep": {"x": None}}
