@@ -17,6 +17,7 @@ import autoinit
 from benchmarks.zoos.defaults import inspect_default
 from benchmarks.zoos.entry import Entry
 from benchmarks.zoos.fidelity import judge, normalises, ratios
+from benchmarks.zoos.journal import Journal
 from benchmarks.zoos.listing import listing
 from benchmarks.zoos.study import Settings, study
 from benchmarks.zoos.summary import write
