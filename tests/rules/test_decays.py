@@ -73,3 +73,14 @@ def test_the_exponential_of_a_masked_entry_is_zero() -> None:
     made = run("elementwise", (N, N), masked, fn="exp")
     assert made.mean == pytest.approx(np.exp(0.125) * 78 / 144)
     assert made.second == pytest.approx(np.exp(0.5) * 78 / 144)
+
+
+def test_exponents_of_a_masked_table_are_not_positive() -> None:
+    """Differences of running sums, N(0, 400) on all places together: where they are alive they are decays."""
+    x = iid((N, N), 0.0, 400.0)
+    masked = Signal(x.shape, x.mean, x.K, live=np.tri(N, dtype=bool))
+    context = FakeContext()
+    node = Node("elementwise", (None,), (Value(0, (N, N)),), {"fn": "exp"})
+    made = RULES["elementwise"](node, context, masked)
+    assert isinstance(made, Signal) and made.second <= made.mean <= 78 / 144
+    assert any("decays" in message for _, message in context.notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.expression import Expr, X, apply, evaluate
 from ..core.fine import fine_of, remember
@@ -39,9 +40,8 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
         operands.append(_scalar(signal) if _is_plain(signal, shape) else aligned(signal, shape))
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     made = combine(node, ctx, fn, params, operands, shape)
-    if live is not None and fn == "exp":  # exp of minus infinity
-        keep = aligned(from_array(np.broadcast_to(live, (*(1,) * (len(shape) - live.ndim), *live.shape))), shape)
-        made = signed(Signal(shape, made.mean * keep.mean, made.K * keep.K), 1)
+    if live is not None and fn == "exp":
+        made = masked_exponential(node, ctx, made, operands[0], live, shape)
     if live is not None and fn in ("add", "sub", "mul", "div"):
         made = Signal(made.shape, made.mean, made.K, profiles=made.profiles, live=live, volatility=made.volatility)
     if made._K is not None and made.problem:
@@ -83,6 +83,24 @@ def combine(
     if fn == "where":
         return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
     return two_sources(fn, params, operands, shape)
+
+
+LARGE_EXPONENTIAL = 10.0
+
+
+def masked_exponential(
+    node: Node, ctx: Context, made: Signal, x: Operand, live: NDArray[np.bool_], shape: tuple[int, ...]
+) -> Signal:
+    """exp under a mask of minus infinity: zeros there. Scans make such tables of decays, with exponents of at most 0.
+
+    Exponents are sums over segments of any length, so that one Gaussian law for all of them may promise large powers
+    of e; then they are cut at zero.
+    """
+    if isinstance(x, Signal) and not made.second < LARGE_EXPONENTIAL:
+        ctx.note(node, "info", "exp of masked entries: taken as decays, with exponents of at most zero")
+        made = Signal.function(x.source, apply("exp", apply("minimum", x.expr, 0.0)))
+    keep = aligned(from_array(np.broadcast_to(live, (*(1,) * (len(shape) - live.ndim), *live.shape))), shape)
+    return signed(Signal(shape, made.mean * keep.mean, made.K * keep.K), 1)
 
 
 def by_statistic(fn: str, signals: list[Signal]) -> Signal | None:
