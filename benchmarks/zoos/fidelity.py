@@ -108,7 +108,10 @@ def _counted(near: dict[str, Flags], chosen: Flags) -> dict[str, int]:
 
 
 def _middle(samples: Array) -> Array:
-    made: Array = np.median(samples, axis=0)
+    """The median over the seeds that saw the tensor (layerdrop leaves a layer out of some draws); nan if none did."""
+    seen = ~np.isnan(samples).all(axis=0)
+    made = np.full(samples.shape[1:], np.nan)
+    made[seen] = np.nanmedian(samples[:, seen], axis=0)
     return made
 
 
