@@ -160,7 +160,7 @@ def summed(parts: list[tuple[float, Signal]]) -> Array | None:
 def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
     """Mean and K of f(x) under volatility V (see the module's text)."""
     b = float(np.clip(mean_power, -3.0, 3.0))
-    V = np.minimum(V, TRUSTED)
+    V = np.clip(V, -0.9, TRUSTED)
     base = 1.0 + float(V.flat[0])
     shift = mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
     return mean * base ** (b * (b - 1) / 2), K + shift
