@@ -44,3 +44,16 @@ def test_the_output_in_the_readme_is_what_the_code_prints(capsys: pytest.Capture
     exec(first.group(1), {})
     shown = text[first.end() :].split("```\n", 2)[1]
     assert capsys.readouterr().out.strip() == shown.strip()
+
+
+def test_figures_of_the_zoo_are_those_of_the_last_run() -> None:
+    """The README's table of the zoo repeats the committed results."""
+    readme, results = (ROOT / "README.md").read_text("utf-8"), (ROOT / "benchmarks/results/zoo.md").read_text("utf-8")
+    rows = {
+        m[1]: [c.strip() for c in m[2].split("|")] for m in re.finditer(r"^\| (\w+) \|(.*)\|$", results, re.MULTILINE)
+    }
+    for zoo in ("timm", "transformers", "torchvision"):
+        _, planned, _, layers, near, fair, _, off, *_ = rows[zoo]
+        row = next(line for line in readme.splitlines() if line.startswith(f"| {zoo} |"))
+        cells = [c.strip() for c in row.strip("|").split("|")]
+        assert cells == [zoo, planned, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
