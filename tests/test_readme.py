@@ -57,3 +57,6 @@ def test_figures_of_the_zoo_are_those_of_the_last_run() -> None:
         row = next(line for line in readme.splitlines() if line.startswith(f"| {zoo} |"))
         cells = [c.strip() for c in row.strip("|").split("|")]
         assert cells == [zoo, planned, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+    defaults = (ROOT / "benchmarks/results/defaults.md").read_text("utf-8")
+    models, _, _, _, vanishing, *_ = re.search(r"^\| all \|(.*)\|$", defaults, re.MULTILINE)[1].split("|")  # type: ignore
+    assert f"the output of {int(vanishing)} of {int(models)}" in " ".join(readme.split())

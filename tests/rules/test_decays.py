@@ -59,6 +59,13 @@ def test_what_is_still_to_come() -> None:
     assert float(rest.K[0, 1]) == pytest.approx(pairs, rel=0.03)
 
 
+def test_the_last_row_of_another_axis_is_not_the_end_of_the_sum() -> None:
+    total = run("cumulative", (3, N), decay(), axis=1, kind="sum")
+    other = run("slice", (1, N), total, axis=0, start=2, stop=3, step=1)
+    made = run("elementwise", (3, N), other, total, fn="sub")
+    assert made.mean == pytest.approx(0.0, abs=1e-9)
+
+
 def test_a_product_of_decays_and_steps_is_negative() -> None:
     steps = Signal.function(iid((3, N)), apply("exp", iid((3, N)).expr))
     made = run("elementwise", (3, N), decay(), steps, fn="mul")

@@ -48,21 +48,15 @@ def merged(K: Array, shape: Sequence[int], lengths: Sequence[int]) -> Array:
     return K
 
 
-def refined(
-    made: Signal, x: Signal, op: Callable[[Signal, Groups], tuple[float, Array]], lengths: Sequence[int] | None = None
-) -> Signal:
-    """`made` = op(x), worked out for the fine signal of x too: (mean, K) over its axes, of the same shape.
-
-    `lengths` are the fine axes of each axis of the result, if they are not those of x.
-    """
+def refined(made: Signal, x: Signal, op: Callable[[Signal, Groups], tuple[float, Array]]) -> Signal:
+    """`made` = op(x), worked out for the fine signal of x too: (mean, K) over its axes, of the same shape."""
     found = fine_of(x)
     if found is None:
         return made
     fine, groups = found
     mean, K = op(fine, groups)
-    per_axis = [len(g) for g in groups] if lengths is None else list(lengths)
-    shape = fine.shape
-    better = Signal(made.shape, made.mean, merged(K, shape, per_axis), profiles=made.profiles, terms=made.terms,
+    per_axis = [len(g) for g in groups]
+    better = Signal(made.shape, made.mean, merged(K, fine.shape, per_axis), profiles=made.profiles, terms=made.terms,
                     deficiency=made.deficiency, volatility=made.volatility)  # fmt: skip
-    remember(better, Signal(shape, mean, K), per_axis)
+    remember(better, Signal(fine.shape, mean, K), per_axis)
     return better

@@ -25,7 +25,7 @@ STATISTIC = "statistic of"
 """Under this key a source remembers what it is a statistic of (`core.statistic`); broadcasting keeps it."""
 
 LAST = "last entry of"
-"""Under this key a cut of the last place remembers the source that it was cut from (`rules.cumulative`)."""
+"""Under this key a cut of the last place of an axis remembers the source and the axis (`rules.cumulative`)."""
 
 LINEAR = "linear in"
 """Under this key a product remembers its factors, each with the mean of the other."""

@@ -21,7 +21,7 @@ from ..core.fine import MOST_AXES, fine_of, merged, remember
 from ..core.graph import Node
 from ..core.lineage import aligned
 from ..core.positive import exponential, is_nonnegative
-from ..core.signal import Signal, iid
+from ..core.signal import Signal
 from ..core.sliding import averaged_over
 from ..core.volatility import contracted, pair_volatility
 from .attention import shared_input
@@ -334,8 +334,3 @@ def embedding(node: Node, ctx: Context, w: Signal | None, indices: Signal | None
         return Signal(shape, mean, K)
 
     return picked(ctx.weight(node, 0, lambda w: picked(w).second))
-
-
-def unit_weight(shape: tuple[int, ...]) -> Signal:
-    """Fresh i.i.d. weights of variance one."""
-    return iid(shape, 0.0, 1.0)

@@ -43,9 +43,8 @@ def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
     return _running_extreme(x, axis, places, smallest=kind == "min")
 
 
-def _running_sum(x: Signal, axis: int, n: int, first: float = 1.0) -> Signal:
-    """Sums of first, first + 1, ... entries."""
-    t = np.arange(first, n + first)
+def _running_sum(x: Signal, axis: int, n: int) -> Signal:
+    t = np.arange(1.0, n + 1.0)
     q, squares, total = float(t.sum()), float(t @ t), float(t.sum())
     pairs = n * (n - 1.0)
     matrix = np.array(
@@ -61,9 +60,12 @@ def _running_sum(x: Signal, axis: int, n: int, first: float = 1.0) -> Signal:
 def remaining_sum(last: Signal, running: Signal) -> Signal | None:
     """c_n - c_t of a running sum c, whose last entry was cut out: what is still to come, of the sign of the entries."""
     known: Any = running.memo.get(RUNNING)
-    if known is None or last.source.memo.get(LAST) is not running.source:
+    if known is None:
         return None
     x, axis = known
+    cut: Any = last.source.memo.get(LAST)
+    if cut != (running.source, axis):
+        return None
     n = x.shape[axis]
     t = np.arange(n - 1.0, -1.0, -1.0)
     common = np.minimum.outer(t, t)

@@ -215,7 +215,7 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
 
     made = moved(signal, ("part", axis, start, stop, step), move)
     if (start, stop) == (n - 1, n):
-        made.source.memo[LAST] = signal.source
+        made.source.memo[LAST] = (signal.source, axis)  # type: ignore[assignment]
     return made
 
 
