@@ -34,8 +34,8 @@ class Heads(nn.Module):
 
 @pytest.mark.parametrize("features, mixed", [(4, False), (8, False), (32, False), (32, True)])
 def test_softmax_and_output(features: int, mixed: bool) -> None:
-    """The mean over 40 draws of the softmax within 7 % of the prediction (rows of equal variance: 10 % off for 4 features
-    and for mixed heads), of the output within 12 % (mixed heads, 4x4 numbers drawn: 25 %)."""
+    """The mean over 40 draws of the softmax within 7 % of the prediction (rows of equal variance: 10 % off for 4
+    features and for mixed heads), of the output within 12 % (mixed heads, 4x4 numbers drawn: 25 %)."""
     model = Heads(features, mixed)
     plan = autoinit.plan(model, (4, 48, 64))
     row = next(t for t in plan.tensors if t.op == "aten.softmax")
