@@ -1,0 +1,76 @@
+"""The tables of lowerings, filled by decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import keras
+
+from ...axes import axes_of, axis_of, per_axis
+
+if TYPE_CHECKING:
+    from ..call import Call
+
+Lowering = Callable[["Call"], None]
+
+OPERATIONS: dict[str, Lowering] = {}
+LAYERS: dict[str, Lowering] = {}
+
+
+def keras_op(*names: str) -> Callable[[Lowering], Lowering]:
+    """Register a lowering for operations of keras.ops, by the names of their classes ("Matmul")."""
+    return _into(OPERATIONS, names)
+
+
+def keras_layer(*names: str) -> Callable[[Lowering], Lowering]:
+    """Register a lowering for layers that are taken whole, by the names of their classes ("Dropout").
+
+    It holds for subclasses too, as long as they do not bring a `call` of their own.
+    """
+    return _into(LAYERS, names)
+
+
+def _into(table: dict[str, Lowering], names: tuple[str, ...]) -> Callable[[Lowering], Lowering]:
+    def register(function: Lowering) -> Lowering:
+        for name in names:
+            assert name not in table, name
+            table[name] = function
+        return function
+
+    return register
+
+
+@cache
+def layer_lowering(cls: type) -> Lowering | None:
+    """How a layer class is taken whole; None if its `call` is entered."""
+    for base in cls.__mro__:
+        if base.__module__.startswith("keras.") and base.__name__ in LAYERS:
+            same = getattr(cls, "call", None) is getattr(base, "call", None)
+            return LAYERS[base.__name__] if same else None
+    return None
+
+
+def has_lowering(op: Any) -> bool:
+    """Whether an operation or layer (object or class) is known."""
+    cls = op if isinstance(op, type) else type(op)
+    if issubclass(cls, keras.layers.Layer):
+        return layer_lowering(cls) is not None
+    return cls.__name__ in OPERATIONS
+
+
+def lower(call: Call) -> bool:
+    """Lower a call; False if nothing is known about its operation."""
+    cls = type(call.op)
+    found = layer_lowering(cls) if issubclass(cls, keras.layers.Layer) else OPERATIONS.get(cls.__name__)
+    if found is None:
+        return False
+    found(call)
+    return True
+
+
+__all__ = [
+    "LAYERS", "OPERATIONS", "axes_of", "axis_of", "has_lowering", "keras_layer", "keras_op", "layer_lowering", "lower",
+    "per_axis",
+]  # fmt: skip
