@@ -12,8 +12,8 @@ from ...core.outcome import RuleSet
 from ...core.plan import Plan
 from ...core.propagate import propagate
 from ...errors import ModelError
+from ..custom import CustomRules
 from .apply import apply
-from .custom import CustomRules
 from .inputs import call_arguments
 from .measure import record
 from .state import no_garbage_collection

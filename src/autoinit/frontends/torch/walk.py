@@ -18,7 +18,7 @@ from ...core.graph import Constant, Graph, Node, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.signal import Signal
 from ...errors import TraceError
-from .custom import CustomRules, patched_functions
+from ..custom import CustomRules, patched_functions
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
 from .normalised import SCALE_FREE, ScaleFree, hidden_hooks, whole_lp_pooling
@@ -80,8 +80,8 @@ def _walk(
         device = device_of(model) if isinstance(item, Input) else item.device
         fake = tracer.fake(signal.shape, dtype, device)
         value = tracer.value(signal.shape)
-        tracer.set(fake, value)
         tracer.origins.given(fake, lambda: real_tensor(item, model, np.random.default_rng(0)))
+        tracer.set(fake, value)
         tracer.graph.inputs.append((value, item))
         signals[value.id] = signal
         if below is False and dtype.is_floating_point:

@@ -1,4 +1,4 @@
-"""Rules of the user's own for modules, functions and custom ops."""
+"""Rules of the user's own for layers and functions, in any framework."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
-
-from torch import nn
 
 
 class CustomRules:
@@ -24,7 +22,7 @@ class CustomRules:
                 elif callable(target):
                     self.functions[target] = function
 
-    def for_module(self, module: nn.Module) -> Callable[..., Any] | None:
+    def for_module(self, module: Any) -> Callable[..., Any] | None:
         if not self.classes:
             return None
         return next((self.classes[c] for c in type(module).__mro__ if c in self.classes), None)

@@ -1,0 +1,184 @@
+"""What is changed in Keras, for the time of one trace, so that every operation reaches the tracer.
+
+Patches are global to the process: they are installed under a lock, inside a ``try``, and undone in reverse.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from types import ModuleType
+from typing import Any
+
+from keras import Operation, Variable, layers
+from keras.src import backend
+from keras.src.backend.common import global_state
+from keras.src.backend.common.keras_tensor import any_symbolic_tensors
+from keras.src.layers import layer as layer_module
+
+from .backend_calls import DRAWS, as_operation, counterpart, functions
+from .loops import CONTROL
+from .tracer import Tracer
+
+LOCK = threading.RLock()
+
+Undo = list[tuple[Any, str, Any]]
+
+
+@contextmanager
+def tracing(tracer: Tracer) -> Iterator[None]:
+    """Inside, everything that happens to symbolic tensors and parameters is recorded by `tracer`."""
+    undo: Undo = []
+    with LOCK, names_kept(), backend.StatelessScope(initialize_variables=False):
+        try:
+            _patch_calls(tracer, undo)
+            _patch_variables(tracer, undo)
+            _patch_backend(tracer, undo)
+            yield
+        finally:
+            for owner, name, original in reversed(undo):
+                setattr(owner, name, original)
+
+
+@contextmanager
+def names_kept() -> Iterator[None]:
+    """The counters that name layers are as before afterwards."""
+    counters = global_state.get_global_attribute("object_name_uids")
+    before = None if counters is None else dict(counters)
+    try:
+        yield
+    finally:
+        counters = global_state.get_global_attribute("object_name_uids")
+        if counters is not None:
+            counters.clear()
+            counters.update(before or {})
+
+
+def _set(undo: Undo, owner: Any, name: str, value: Any) -> None:
+    undo.append((owner, name, owner.__dict__[name]))
+    setattr(owner, name, value)
+
+
+def _patch_calls(tracer: Tracer, undo: Undo) -> None:
+    """Operations and layers come to the tracer; no node is put on a layer; no loss is added."""
+    plain_call, plain_symbolic, plain_build = Operation.__call__, Operation.symbolic_call, layers.Layer._maybe_build
+    plain_node, plain_loss = layer_module.Node, layers.Layer.add_loss
+
+    @wraps(plain_call)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracer.paused:
+            return plain_call(self, *args, **kwargs)
+        if isinstance(self, layers.Layer):
+            return tracer.layer(self, args, kwargs)
+        if tracer.any_symbolic((args, kwargs)):
+            return tracer.operation(self, args, kwargs)
+        return self.call(*args, **kwargs)
+
+    @wraps(plain_symbolic)
+    def symbolic_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracer.paused:
+            return plain_symbolic(self, *args, **kwargs)
+        return tracer.operation(self, args, kwargs)
+
+    @wraps(plain_build)
+    def maybe_build(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.built:
+            return None
+        with tracer.pause():
+            return plain_build(self, *args, **kwargs)
+
+    def node(*args: Any, **kwargs: Any) -> Any:
+        return plain_node(*args, **kwargs) if tracer.paused else None
+
+    def add_loss(self: Any, loss: Any) -> Any:
+        return plain_loss(self, loss) if tracer.paused else None
+
+    def any_symbolic(args: Any = None, kwargs: Any = None) -> bool:
+        if tracer.paused:
+            return any_symbolic_tensors(args, kwargs)
+        return tracer.any_symbolic((args, kwargs))
+
+    _set(undo, Operation, "__call__", call)
+    _set(undo, Operation, "symbolic_call", symbolic_call)
+    _set(undo, layers.Layer, "_maybe_build", maybe_build)
+    _set(undo, layers.Layer, "add_loss", add_loss)
+    _set(undo, layer_module, "Node", node)
+    for module in _holders_of_symbolic_test(len(sys.modules)):
+        _set(undo, module, "any_symbolic_tensors", any_symbolic)
+
+
+@cache
+def _holders_of_symbolic_test(_: int) -> list[ModuleType]:
+    """Keras modules that imported the test by name (looked up again when more modules are loaded)."""
+    return [
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith("keras")
+        and getattr(module, "__dict__", {}).get("any_symbolic_tensors") is any_symbolic_tensors
+    ]
+
+
+def _patch_variables(tracer: Tracer, undo: Undo) -> None:
+    """The value of a parameter is its symbolic leaf; nothing symbolic is assigned."""
+    for cls in Variable.__mro__:
+        plain = cls.__dict__.get("value")
+        if isinstance(plain, property):
+            _set(undo, cls, "value", _symbolic_value(tracer, plain))
+    owner = next(cls for cls in Variable.__mro__ if "assign" in cls.__dict__)
+    plain_assign = owner.__dict__["assign"]
+
+    def assign(self: Any, value: Any) -> Any:
+        if not tracer.paused and tracer.is_symbolic(value):
+            return value
+        return plain_assign(self, value)
+
+    _set(undo, owner, "assign", assign)
+
+
+def _symbolic_value(tracer: Tracer, plain: property) -> property:
+    def value(self: Any) -> Any:
+        if tracer.paused or not tracer.is_parameter(self):
+            return plain.fget(self)  # type: ignore[misc]
+        return self._maybe_autocast(tracer.leaf(self))
+
+    return property(value)
+
+
+def _patch_backend(tracer: Tracer, undo: Undo) -> None:
+    made: dict[int, Callable[..., Any]] = {}
+    for module, name, sub, function in functions():
+        if id(function) not in made:
+            made[id(function)] = _redirected(tracer, sub, function)
+        _set(undo, module, name, made[id(function)])
+
+
+def _redirected(tracer: Tracer, sub: str, function: Any) -> Callable[..., Any]:
+    name = function.__name__
+    control = CONTROL.get(f"{sub}.{name}")
+    instead = counterpart(sub, name)
+    draws = sub == "random" and name in DRAWS
+    inside = [False]
+
+    @wraps(function)
+    def redirected(*args: Any, **kwargs: Any) -> Any:
+        if tracer.paused:
+            return function(*args, **kwargs)
+        if control is not None:
+            return control(*args, **kwargs)
+        if not draws and not tracer.any_symbolic((args, kwargs)):
+            return function(*args, **kwargs)
+        if sub == "core" and name == "shape":
+            return tuple(args[0].shape)
+        if instead is not None and not inside[0]:
+            inside[0] = True
+            try:
+                return instead(*args, **kwargs)
+            finally:
+                inside[0] = False
+        op, args, kwargs = as_operation(function, sub, args, kwargs)
+        return tracer.operation(op, args, kwargs)
+
+    return redirected

@@ -1,0 +1,30 @@
+"""Shape and dtype of what an operation makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from keras import KerasTensor
+from keras.src import backend
+
+
+def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As the operation itself says, or else as its backend finds when it traces the operation alone."""
+    try:
+        return op.compute_output_spec(*_ungrouped(op, args), **kwargs)
+    except Exception as error:
+        try:
+            return backend.compute_output_spec(op.call, *args, **kwargs)
+        except Exception:
+            raise error from None
+
+
+def _ungrouped(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Convolutions with groups: the operation's own check of channels knows none, so it sees a kernel without."""
+    if type(op).__name__ != "Conv" or len(args) < 2:
+        return args
+    x, kernel = args[0], args[1]
+    channels = x.shape[1 if backend.standardize_data_format(op.data_format) == "channels_first" else -1]
+    if kernel.shape[-2] == channels or channels % kernel.shape[-2]:
+        return args
+    return (x, KerasTensor((*kernel.shape[:-2], channels, kernel.shape[-1]), dtype=kernel.dtype), *args[2:])

@@ -1,0 +1,299 @@
+"""Walking a model: Keras' own symbolic tensors through every layer's `call`, onto a tape of our own.
+
+Requirements this file lives by:
+
+* The model is never modified: no node is put on its layers, no variable is written, no loss is added.
+* Layers are entered, not asked for their output shape; those with a lowering (or a rule of the user's) stay whole.
+* Parameters are symbolic leaves, so that what is computed of weights alone keeps their identity.
+* What cannot be followed (code of the backend itself inside a layer) becomes one opaque node for that layer alone.
+* Everything that happens is on the tape, which can be run again on real arrays.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from keras import KerasTensor, Operation, Variable, layers
+from keras.src import backend
+
+from ...core.graph import Constant, Graph, Node, Reference, Value
+from ...errors import AutoInitError, TraceError
+from ..custom import CustomRules
+from ..views import whole_view
+from .call import Call, is_tensor
+from .equivalents import equivalent
+from .loops import CONTROL_OPERATIONS
+from .lowering import layer_lowering, lower
+from .parameters import viewed_parameter
+from .replay import Replay, runner
+from .specs import output_spec
+from .tape import Entry, Tape, flattened, mapped, output_tensors
+from .variables import as_array, is_float, values_of
+
+
+class Tracer:
+    """Records the neutral graph, and the tape, of everything that happens while it is active."""
+
+    def __init__(self, parameters: dict[str, Any], custom: CustomRules, training: bool) -> None:
+        self.graph, self.tape = Graph(), Tape()
+        self.training = training
+        self.custom = custom
+        self.names = {id(v): name for name, v in parameters.items()}
+        self.module, self.depth, self.occurrence = "", 0, 0
+        self.suppressed = 0
+        self.paused = 0
+        self.counts: Counter[tuple[str, str]] = Counter()
+        self.replay = Replay(self.tape)
+        self.vocabularies: dict[int, int] = {}
+        self._sources: dict[int, int] = {}
+        self._references: dict[int, Reference] = {}
+        self._leaves: dict[int, KerasTensor] = {}
+        self._next = 0
+
+    # --- tensors and what they stand for ---------------------------------------------------------------------------
+
+    def value(self, shape: Any) -> Value:
+        self._next += 1
+        return Value(self._next, tuple(int(n) for n in shape))
+
+    def add(self, node: Node) -> None:
+        if not self.suppressed:
+            self.graph.nodes.append(node)
+
+    def set(self, tensor: KerasTensor, reference: Reference) -> None:
+        self._references[id(tensor)] = reference
+
+    def is_parameter(self, item: Any) -> bool:
+        return isinstance(item, Variable) and id(item) in self.names
+
+    def is_symbolic(self, item: Any) -> bool:
+        return isinstance(item, KerasTensor) or (isinstance(item, Variable) and id(item) in self.names)
+
+    def any_symbolic(self, structure: Any) -> bool:
+        return any(self.is_symbolic(item) for item in flattened(structure))
+
+    def leaf(self, variable: Any) -> KerasTensor:
+        """The symbolic tensor that stands for a parameter."""
+        leaf = self._leaves.get(id(variable))
+        if leaf is None:
+            shape = tuple(int(n) for n in variable.shape)
+            leaf = KerasTensor(shape, dtype=variable._dtype, name="weight")
+            self._leaves[id(variable)] = leaf
+            self.tape.leaves[id(leaf)] = variable
+            self.tape.kept.append((leaf, variable))
+            self.set(leaf, whole_view(self.names[id(variable)], shape))
+        return leaf
+
+    def reference(self, item: Any) -> Reference:
+        """What a tensor, variable, array or number stands for in the graph."""
+        if item is None or isinstance(item, (Value, Constant)):
+            return item
+        if isinstance(item, KerasTensor):
+            found = self._references.get(id(item))
+            return Constant(tuple(item.shape), lambda: None) if found is None else found
+        if isinstance(item, Variable):
+            if self.is_parameter(item):
+                return self._references[id(self.leaf(item))]
+            return Constant(tuple(int(n) for n in item.shape), lambda: values_of(item))
+        if is_tensor(item):
+            return Constant(tuple(int(n) for n in item.shape), lambda: as_array(item))
+        array = np.asarray(item)
+        return Constant(array.shape, lambda: array)
+
+    def sampled(self, tensor: KerasTensor) -> Constant:
+        """A constant that holds a sample of the tensor's values, drawn when somebody asks for it."""
+        return Constant(tuple(int(n) for n in tensor.shape), lambda: self.replay.sample(tensor))
+
+    # --- operations --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def pause(self) -> Iterator[None]:
+        """Keras as it is, without us."""
+        self.paused += 1
+        try:
+            yield
+        finally:
+            self.paused -= 1
+
+    def operation(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One operation on symbolic tensors: its outputs, after it was recorded."""
+        args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
+        if type(op).__name__ in CONTROL_OPERATIONS:
+            return op.call(*args, **kwargs)
+        if not type(op).__module__.startswith(("keras.", "autoinit.")):
+            return self._entered(op, op.call, args, kwargs)
+        with self.pause():
+            outputs = output_spec(op, args, kwargs)
+        return self.record(op, args, kwargs, outputs, whole=False)
+
+    def _with_leaves(self, structure: Any) -> Any:
+        return mapped(lambda item: item.value if self.is_parameter(item) else item, structure)
+
+    def record(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any, whole: bool) -> Any:
+        name = type(op).__name__
+        self.counts[self.module, name] += 1
+        self.occurrence = self.counts[self.module, name]
+        made = output_tensors(outputs)
+        entry = Entry(op, args, kwargs, made, self.module, name, self.occurrence, whole)
+        self.tape.add(entry)
+        self._follow_source(entry)
+        call = Call(self, op, args, kwargs, made)
+        if self._from_constants(entry):
+            for k in range(len(made)):
+                call.constant(k)
+        elif not viewed_parameter(call) and not lower(call):
+            call.unknown()
+        return outputs
+
+    def _from_constants(self, entry: Entry) -> bool:
+        """Whether nothing but constants (indices, masks, tables) went in."""
+        tensors = entry.tensors()
+        return bool(tensors) and all(isinstance(self.reference(t), Constant) for t in tensors) and not entry.whole
+
+    def opaque(self, call: Call) -> None:
+        """A node without a rule, which the real operation simulates; integer outputs become constants."""
+        carrying = [k for k, out in enumerate(call.outputs) if is_float(out.dtype)]
+        for k in range(len(call.outputs)):
+            if k not in carrying:
+                call.constant(k)
+        if not carrying:
+            return
+        entry = self.tape.entries[-1]
+        items = [t for t in flattened((call.args, call.kwargs)) if is_tensor(t)]
+        references = [self.reference(t) for t in items]
+        call.emit("opaque", references, [call.outputs[k] for k in carrying])
+        if not self.suppressed:
+            self.graph.nodes[-1].run = runner(entry, items, references, carrying)
+
+    # --- layers ------------------------------------------------------------------------------------------------------
+
+    def layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One call of a layer: taken whole, or entered."""
+        outer = self.module
+        if self.depth:
+            self.module = f"{outer}/{layer.name}" if outer else layer.name
+        self.depth += 1
+        try:
+            self._note_vocabulary(layer, args, kwargs)
+            rule = self.custom.for_module(layer)
+            if rule is not None and not self.suppressed:
+                return self._with_rule(rule, layer, args, kwargs)
+            if layer_lowering(type(layer)) is not None:
+                args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
+                with self.pause():
+                    outputs = output_spec(layer, args, kwargs)
+                return self.record(layer, args, kwargs, outputs, whole=True)
+            quantized = getattr(layer, "quantization_mode", None) is not None
+            function = equivalent(layer) or (layer.quantized_call if quantized else layer.call)
+            return self._entered(layer, function, args, kwargs)
+        finally:
+            self.module = outer
+            self.depth -= 1
+
+    def _entered(self, op: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Follow what happens inside; if that is impossible, one opaque node for all of it."""
+        nodes, entries = len(self.graph.nodes), len(self.tape.entries)
+        try:
+            return function(*args, **kwargs)
+        except AutoInitError:
+            raise
+        except Exception as error:
+            for entry in self.tape.cut(entries):
+                self.counts[entry.module, entry.name] -= 1
+            del self.graph.nodes[nodes:]
+            return self._closed(op, args, kwargs, error)
+
+    def _closed(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+        args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
+        try:
+            with self.pause():
+                outputs = backend.compute_output_spec(op.call, *args, **kwargs)
+        except Exception:
+            raise TraceError(
+                f"the model's call failed: {type(error).__name__}: {_first_lines(error)}",
+                where=f"layer '{self.module}'" if self.module else type(op).__name__,
+                received=", ".join(f"{tuple(t.shape)} {t.dtype}" for t in flattened((args, kwargs)) if is_tensor(t)),
+                fix="check the shape and dtype of inputs; does model(inputs) work?",
+            ) from error
+        self.graph.notes.append(
+            f"{self.module or type(op).__name__}: cannot be followed inside ({type(error).__name__}: "
+            f"{_first_lines(error)}); simulated as a whole, its weights are left alone"
+        )
+        name = type(op).__name__
+        self.counts[self.module, name] += 1
+        self.occurrence = self.counts[self.module, name]
+        made = output_tensors(outputs)
+        self.tape.add(Entry(op, args, kwargs, made, self.module, name, self.occurrence, isinstance(op, layers.Layer)))
+        self.opaque(Call(self, op, args, kwargs, made))
+        return outputs
+
+    def _with_rule(self, rule: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
+        with self.pause():
+            outputs = output_spec(layer, args, kwargs)
+        return self.own_node(rule, layer, layer, args, kwargs, outputs, type(layer).__name__)
+
+    def own_node(self, rule: Any, owner: Any, op: Any, args: Any, kwargs: Any, outputs: Any, name: str) -> Any:
+        """One node for a layer or function that has a rule of the user's own."""
+        self.counts[self.module, name] += 1
+        occurrence = self.counts[self.module, name]
+        made = output_tensors(outputs)
+        if op is not None:
+            self.tape.add(Entry(op, args, kwargs, made, self.module, name, occurrence, True))
+        references = tuple(self.reference(t) for t in flattened((args, kwargs)) if is_tensor(t))
+        values = tuple(self.value(t.shape) for t in made)
+        attrs = {"rule": rule, "owner": owner, "users_own": True, "scale_free": False}
+        self.add(Node("custom", references, values, attrs, self.module, name, occurrence))
+        for tensor, value in zip(made, values, strict=True):
+            self.set(tensor, value)
+        return outputs
+
+    # --- integer inputs ----------------------------------------------------------------------------------------------
+
+    def given(self, tensor: KerasTensor, position: int) -> None:
+        """The tensor is the model's input number `position`."""
+        self.tape.inputs[id(tensor)] = position
+        self.tape.kept.append(tensor)
+        self._sources[id(tensor)] = position
+
+    def _follow_source(self, entry: Entry) -> None:
+        """An input stays what it is when it is only cast, cut or moved."""
+        tensors = entry.tensors()
+        source = self._sources.get(id(tensors[0])) if len(tensors) == 1 else None
+        if source is None:
+            return
+        if entry.name == "OneHot":
+            self._vocabulary(tensors[0], int(entry.op.num_classes))
+        elif entry.name in MOVES:
+            for out in entry.outputs:
+                self._sources[id(out)] = source
+
+    def _note_vocabulary(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        size = getattr(layer, "input_dim", None) if isinstance(layer, layers.Embedding) else None
+        if size is None and isinstance(layer, layers.CategoryEncoding):
+            size = layer.num_tokens
+        if size is None or kwargs.get("reverse"):
+            return
+        for item in flattened((args, kwargs)):
+            if isinstance(item, KerasTensor):
+                self._vocabulary(item, int(size))
+
+    def _vocabulary(self, tensor: KerasTensor, size: int) -> None:
+        position = self._sources.get(id(tensor))
+        if position is not None:
+            self.vocabularies[position] = min(size, self.vocabularies.get(position, size))
+
+
+MOVES = {
+    "Cast", "ConvertToTensor", "Reshape", "Squeeze", "ExpandDims", "GetItem", "Transpose", "Split", "Unstack", "Copy",
+    "StopGradient", "Flip", "Roll", "Pad", "Identity",
+}  # fmt: skip
+
+
+def _first_lines(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return text if len(text) <= 200 else text[:197] + "..."

@@ -1,0 +1,126 @@
+"""The model's variables: which are parameters, what they are called, how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+from numpy.typing import NDArray
+
+from ...core.graph import Parameter, ParameterView
+
+LARGEST_READ = 2**24
+"""Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
+
+
+def layers_of(model: keras.layers.Layer) -> list[keras.layers.Layer]:
+    """The model and all layers in it."""
+    return list(model._flatten_layers())
+
+
+def parameters_of(model: keras.layers.Layer) -> dict[str, Any]:
+    """Parameters by name: floating weights that were made to be trained, frozen ones included.
+
+    State (running statistics, seeds, counters) is none of them. The name is the variable's path; where two have the
+    same one, the later ones are numbered.
+    """
+    own = {id(v) for layer in layers_of(model) for v in layer._trainable_variables}
+    named: dict[str, Any] = {}
+    seen: set[int] = set()
+    for layer in layers_in_order(model):
+        for variable in [*layer._trainable_variables, *layer._non_trainable_variables]:
+            if id(variable) in seen or id(variable) not in own or not is_float(variable.dtype):
+                continue
+            seen.add(id(variable))
+            name, k = variable.path, 1
+            while name in named:
+                k += 1
+                name = f"{variable.path}#{k}"
+            named[name] = variable
+    return named
+
+
+def layers_in_order(model: keras.layers.Layer) -> list[keras.layers.Layer]:
+    """The model and its layers, parents first, in the order in which they are held; without recursion."""
+    found: list[keras.layers.Layer] = []
+    seen: set[int] = set()
+    pending = [model]
+    while pending:
+        layer = pending.pop()
+        if id(layer) in seen:
+            continue
+        seen.add(id(layer))
+        found.append(layer)
+        pending.extend(reversed(layer._layers))
+    return found
+
+
+def is_float(dtype: Any) -> bool:
+    return "float" in keras.backend.standardize_dtype(dtype)
+
+
+def has_values(variable: Any) -> bool:
+    """Whether the variable's memory exists (not so while its initialization is deferred)."""
+    return getattr(variable, "_value", None) is not None
+
+
+def values_of(variable: Any) -> NDArray[Any] | None:
+    """The present values, without autocasting; None if there are none."""
+    if not has_values(variable):
+        return None
+    raw = variable._value
+    if getattr(getattr(raw, "device", None), "type", None) == "meta":
+        return None
+    return as_array(raw)
+
+
+def as_array(tensor: Any) -> NDArray[Any]:
+    """A backend tensor as a NumPy array of a type that NumPy knows."""
+    if isinstance(tensor, np.ndarray):
+        array = tensor
+    elif hasattr(tensor, "detach"):
+        tensor = tensor.detach()
+        array = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
+    else:
+        array = np.asarray(ops.convert_to_numpy(tensor))
+    return array.astype(np.float32) if array.dtype.kind == "V" or str(array.dtype) == "bfloat16" else array
+
+
+def describe_parameters(parameters: dict[str, Any]) -> dict[str, Parameter]:
+    return {
+        name: Parameter(
+            name, tuple(int(n) for n in v.shape), keras.backend.standardize_dtype(v.dtype), bool(v.trainable),
+            _reader(v), (), _zero_test(v),
+        )
+        for name, v in parameters.items()
+    }  # fmt: skip
+
+
+def _reader(variable: Any) -> Callable[[ParameterView | None], Any]:
+    def read(view: ParameterView | None) -> Any:
+        array = values_of(variable)
+        if array is None or array.size == 0:
+            return None
+        if view is not None and not (view.whole and tuple(view.shape) == array.shape):
+            flat = np.ascontiguousarray(array).reshape(-1)
+            strides = tuple(s * flat.itemsize for s in view.stride)
+            array = np.lib.stride_tricks.as_strided(flat[view.offset :], view.shape, strides)
+        if array.size > LARGEST_READ and array.ndim:
+            array = array[:: ceil(array.size / LARGEST_READ)]
+        return array.astype(np.float32 if array.size > 2**20 else np.float64)
+
+    return read
+
+
+def _zero_test(variable: Any) -> Callable[[], bool]:
+    def is_zero() -> bool:
+        array = values_of(variable)
+        if array is None or array.size == 0:
+            return False
+        return bool(array.reshape(-1)[0] == 0) and not bool(np.any(array))
+
+    return is_zero
