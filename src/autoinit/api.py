@@ -14,8 +14,9 @@ from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
 from .rules import RULES
 
-_FRONT_ENDS = {"torch": "autoinit.frontends.torch.front"}
-"""Framework -> front end. A front end is imported only if its framework has been imported by the user."""
+_FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
+"""Framework -> front end. A front end is imported only if its framework has been imported by the user. Keras comes
+first: on its PyTorch backend, Keras models are torch modules too."""
 
 _USER_RULES: dict[Any, Callable[..., Any]] = {}
 
@@ -28,7 +29,7 @@ def front_end_of(model: Any) -> Any:
             if front_end.understands(model):
                 return front_end
     raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
-                     fix="give a torch.nn.Module")  # fmt: skip
+                     fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip
 
 
 def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -1,0 +1,63 @@
+"""Run the real operations of the model in order and record the statistics of every tensor, keyed like the plan's rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from keras.src import backend
+
+from ...errors import TraceError
+from ..custom import CustomRules
+from .replay import untouched_state
+from .tape import Entry
+from .variables import as_array, is_float, layers_of
+from .walk import Walk, walk
+
+Key = tuple[str, str, int, int]
+
+
+def record(model: Any, inputs: Any, *, training: bool, seed: int) -> dict[Key, tuple[float, float]]:
+    """Mean and variance of every floating tensor on noise (or the user's batch); the model's state stays as it is."""
+    made = walk(model, inputs, training, CustomRules())
+    moments: dict[Key, tuple[float, float]] = {}
+
+    def observe(entry: Entry, values: list[Any]) -> None:
+        for k, (out, value) in enumerate(zip(entry.outputs, values, strict=True)):
+            if is_float(out.dtype) and 0 not in out.shape:
+                moments[entry.module, entry.name, entry.occurrence, k] = mean_and_variance(value)
+
+    replayed(made, model, seed, observe)
+    return moments
+
+
+def replayed(made: Walk, model: Any, seed: int, observe: Any = None) -> list[Any]:
+    """The model's outputs on sampled inputs, by its tape."""
+    given: dict[int, Any] = {}
+    rng = np.random.default_rng(seed)
+    for leaf in made.leaves:
+        given[leaf.position] = made.sample(leaf.position, rng)
+    try:
+        with untouched_state(other_seeds(model, seed)):
+            values = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
+    except Exception as error:
+        raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,
+                         fix="check the shape and dtype of inputs; does model(inputs) work?") from error  # fmt: skip
+    return [values[id(t)] for t in made.outputs]
+
+
+def other_seeds(model: Any, seed: int) -> list[tuple[Any, Any]]:
+    """Other states for the seed generators of the model's layers."""
+    rng = np.random.default_rng(seed)
+    states = {id(g.state): g.state for layer in layers_of(model) for g in layer._seed_generators}
+    dtype = backend.random_seed_dtype()
+    return [(s, backend.convert_to_tensor(rng.integers(0, 2**30, 2), dtype=dtype)) for s in states.values()]
+
+
+def mean_and_variance(value: Any) -> tuple[float, float]:
+    """Over the whole tensor."""
+    x = as_array(value)
+    if x.dtype == np.float16:
+        x = x.astype(np.float32)
+    mean = float(x.mean(dtype=np.float64))
+    return mean, float(np.square(x - x.dtype.type(mean)).mean(dtype=np.float64)) if np.isfinite(mean) else float("nan")
