@@ -9,12 +9,13 @@ sqrt(n / n') over n', an orthogonal one by a smaller orthogonal one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from .activations import FUNCTIONS
 from .exchangeable import sample
 from .signal import Signal, from_array
 
@@ -41,6 +42,13 @@ class CellWeights:
     recurrent_bias: tuple[tuple[float, float], ...]
     projection_std: float | None = None
     """None: orthogonal, if there is a projection at all."""
+    activation: str = "tanh"
+    """Function of the candidate and of the memory, by its name in `core.activations`; "relu" cells have theirs."""
+    gate: str = "sigmoid"
+    reset_after: bool = True
+    """GRU: whether the reset gate acts on the recurrent product (or on the state before it)."""
+    recurrent_dropout: float = 0.0
+    """Rate at which entries of the state are dropped on their way back, the same ones at every step."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +72,18 @@ def _orthogonal(rows: int, columns: int, rng: np.random.Generator) -> Floats:
     return np.asarray(q if rows >= columns else q.T)
 
 
+def _function(name: str) -> Callable[[Floats], Floats]:
+    function = FUNCTIONS[name]
+    return lambda x: np.asarray(function.fn(x, *function.defaults))
+
+
 class _Cell:
     """One drawn cell of reduced width."""
 
     def __init__(self, w: CellWeights, inputs: int, rng: np.random.Generator) -> None:
-        self.kind = w.kind
+        self.kind, self.reset_after, self.dropout = w.kind, w.reset_after, w.recurrent_dropout
+        self.act = _function("relu" if w.kind == "relu" else w.activation)
+        self.gate = _function(w.gate)
         self.hidden = _narrow(w.hidden)
         shrink = self.hidden / w.hidden
         self.outputs = self.hidden if w.outputs == w.hidden else max(round(w.outputs * shrink), 1)
@@ -89,25 +104,29 @@ class _Cell:
             else:
                 self.project = w.projection_std * np.sqrt(w.hidden / h) * rng.standard_normal((p, h))
 
-    def run(self, x: Floats, state: Floats, memory: Floats) -> tuple[Floats, Floats, Floats]:
+    def run(self, x: Floats, state: Floats, memory: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """x (steps, batch, inputs) -> all states (steps, batch, outputs), the last state, the last memory."""
         driven = x @ self.w_in.T + self.b_in
+        mask = 1.0 if self.dropout <= 0.0 else (rng.random(state.shape) >= self.dropout) / max(1.0 - self.dropout, 1e-9)
         all_states = []
         for at in driven:
-            back = state @ self.w_back.T + self.b_back
+            seen = state * mask
+            back = seen @ self.w_back.T + self.b_back
             if self.kind == "lstm":
                 i, f, g, o = np.split(at + back, 4, axis=-1)
-                memory = special.expit(f) * memory + special.expit(i) * np.tanh(g)
-                state = special.expit(o) * np.tanh(memory)
+                memory = self.gate(f) * memory + self.gate(i) * self.act(g)
+                state = self.gate(o) * self.act(memory)
                 if self.project is not None:
                     state = state @ self.project.T
             elif self.kind == "gru":
                 (r_x, z_x, n_x), (r_h, z_h, n_h) = np.split(at, 3, axis=-1), np.split(back, 3, axis=-1)
-                new = np.tanh(n_x + special.expit(r_x + r_h) * n_h)
-                z = special.expit(z_x + z_h)
+                r, z = self.gate(r_x + r_h), self.gate(z_x + z_h)
+                if not self.reset_after:
+                    n_h = (r * seen) @ self.w_back[2 * self.hidden :].T + self.b_back[2 * self.hidden :]
+                new = self.act(n_x + r * n_h if self.reset_after else n_x + n_h)
                 state = (1.0 - z) * new + z * state
             else:
-                state = np.tanh(at + back) if self.kind == "tanh" else np.maximum(at + back, 0.0)
+                state = self.act(at + back)
             all_states.append(state)
         return np.stack(all_states), state, memory
 
@@ -189,7 +208,7 @@ def _stack(
             if len(starts) > 1:
                 memory = memory + starts[1][index][:, : cell.hidden]
             fed = current[::-1] if direction else current
-            out, last, kept = cell.run(fed, state, memory)
+            out, last, kept = cell.run(fed, state, memory, rng)
             sides.append(out[::-1] if direction else out)
             lasts.append(last)
             memories.append(kept)

@@ -37,7 +37,7 @@ VOCABULARY: dict[str, str] = {
     "cumulative": "(x); kind: sum prod max min; axis",
     # normalisation: rules/normalize.py
     "normalize": "(x, [scale], [shift], [running_mean], [running_var]); axes: averaged over; centre: bool; "
-    "channel_axes: axes of scale and shift in x; eps; use_running: bool; groups: int (group norm: channel axis 1 "
+    "channel_axes: axes of scale and shift in x; eps; use_running: bool; groups: int (group norm: the channel axis "
     "is split in that many groups, `axes` then are the spatial ones); l2: bool (divide by the norm, not the rms)",
     "weight_norm": "(v, g); axis: the axis of g that is kept, or None",
     # randomness: rules/random.py
@@ -56,7 +56,8 @@ VOCABULARY: dict[str, str] = {
     "concat": "(*xs); axis",
     "stack": "(*xs); axis",
     "pad": "(x); pads: ((lo, hi) per axis); mode: constant, reflect, replicate, circular; value",
-    "interpolate": "(x); axes; mode: nearest, linear, cubic, area; (sizes from shapes); align_corners",
+    "interpolate": "(x); axes; mode: nearest, linear, cubic, area; (sizes from shapes); align_corners; matrices: "
+    "{axis: (new, old) weights} where the framework's own are known",
     "gather": "(x, [indices]); axis; picks rows along one axis (index_select, take, advanced indexing with one index)",
     "shuffle": "(x): entries moved, law unchanged, same shape (roll, flip, sort-free permutations)",
     "diagonal": "(x); axis1; axis2",
@@ -71,7 +72,9 @@ VOCABULARY: dict[str, str] = {
     "col2im": "(x); the inverse (torch.nn.Fold); window; stride; padding; dilation",
     # recurrence: rules/recurrent.py
     "recurrent": "(x, *states, then per layer and direction: w_ih, w_hh, [b_ih], [b_hh], [w_hr]); kind: lstm gru tanh "
-    "relu; layers; bidirectional; batch_first; has_bias; dropout; states: how many",
+    "relu; layers; bidirectional; batch_first; has_bias; dropout; states: how many. If they differ from torch's: "
+    "activation, gate: names of functions; gate_order: where each gate of `core.cells` lies in the weights; "
+    "reset_after: bool; recurrent_dropout; forget_bias",
     # anything else: core/unknown.py
     "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported",
 }

@@ -93,7 +93,7 @@ def recurrent_parts(node: Node) -> Iterator[tuple[int, list[Part], str]]:
                 if isinstance(bias, ParameterView):
                     yield (
                         at + k,
-                        _gate_biases(bias, hidden, gates, forget=a["kind"] == "lstm" and k == 0),
+                        _gate_biases(bias, hidden, gates, forget=_forget_bias(node) if k == 0 else 0.0),
                         "recurrent bias",
                     )
             at += 2
@@ -105,10 +105,15 @@ def recurrent_parts(node: Node) -> Iterator[tuple[int, list[Part], str]]:
         slot += per_cell
 
 
-def _gate_biases(bias: ParameterView, hidden: int, gates: int, forget: bool) -> list[Part]:
+def _forget_bias(node: Node) -> float:
+    """What the bias of a forget gate starts at; 0 for cells that have none."""
+    return float(node.attrs.get("forget_bias", 1.0)) if node.attrs["kind"] == "lstm" else 0.0
+
+
+def _gate_biases(bias: ParameterView, hidden: int, gates: int, forget: float) -> list[Part]:
     if not forget:
         return [Part(bias, 0.0, "constant")]
-    values = [1.0 if g == 1 else 0.0 for g in range(gates)]
+    values = [forget if g == 1 else 0.0 for g in range(gates)]
     return [Part(rows_of(bias, g * hidden, (g + 1) * hidden), v, "constant") for g, v in enumerate(values)]
 
 

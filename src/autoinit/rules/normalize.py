@@ -61,36 +61,37 @@ def normalize(
         y = _by_running_statistics(node, ctx, x, running_mean, running_var, channels, eps)
     else:
         groups = int(a.get("groups") or 0)
-        y = by_own_statistics(x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups)
+        y = by_own_statistics(x, tuple(a["axes"]), bool(a.get("centre", True)), eps, bool(a.get("l2", False)), groups,
+                              channels[0] if groups else 1)  # fmt: skip
     return _affine(y, scale, shift, channels)
 
 
 def by_own_statistics(
-    x: Signal, axes: tuple[int, ...], centre: bool, eps: float, l2: bool = False, groups: int = 0
+    x: Signal, axes: tuple[int, ...], centre: bool, eps: float, l2: bool = False, groups: int = 0, channel: int = 1
 ) -> Signal:
     """x normalised by its statistics over `axes`.
 
-    With `groups`, axis 1 is split and its inner part averaged too.
+    With `groups`, axis `channel` is split and its inner part averaged too.
     """
     windows = [float(x.shape[i]) if i in axes else 1.0 for i in range(x.ndim)]
     K, shape, over = x.K, x.shape, axes
     if groups:
-        inner = x.shape[1] // groups
-        windows[1] = float(inner)
-        K = K_axes.split(K, 1, 2)
-        shape = (shape[0], groups, inner, *shape[2:])
-        over = (2, *(i + 1 for i in axes))
+        inner = x.shape[channel] // groups
+        windows[channel] = float(inner)
+        K = K_axes.split(K, channel, 2)
+        shape = (*shape[:channel], groups, inner, *shape[channel + 1 :])
+        over = tuple(sorted((channel + 1, *(i + (i > channel) for i in axes))))
     mean, K, factor = _normalised(K, x.mean, shape, over, centre, eps, l2)
     if groups:
-        K = K_axes.merge(K, 1, (groups, inner))
+        K = K_axes.merge(K, channel, (groups, inner))
     if factor == 0.0:
         return constant(x.shape, 0.0)
-    kept = set(axes) | ({1} if groups else set())
+    kept = set(axes) | ({channel} if groups else set())
     profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
     K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
     terms = _terms(x, factor, tuple(windows) if centre else None)
     made = Signal(x.shape, mean, K, profiles=profiles, terms=terms,
-                  deficiency=x.deficiency, volatility=_steadied(x, axes, groups))  # fmt: skip
+                  deficiency=x.deficiency, volatility=_steadied(x, (*axes, channel) if groups else axes))  # fmt: skip
     if groups:
         return made
 
@@ -101,13 +102,12 @@ def by_own_statistics(
     return refined(made, x, finely)
 
 
-def _steadied(x: Signal, axes: tuple[int, ...], groups: int) -> Array | None:
+def _steadied(x: Signal, axes: tuple[int, ...]) -> Array | None:
     """Dividing by the mean variance over `axes` takes out the scatter that is common there: V(S) - <V>(S \\ A)."""
     V = x.volatility
     if V is None:
         return None
-    over = (1, *axes) if groups else axes
-    steady = np.array(V - averaged_over(V, over, x.shape))
+    steady = np.array(V - averaged_over(V, axes, x.shape))
     steady.flat[0] = max(float(np.max(steady.ravel()[1:], initial=0.0)), 0.0)  # each feature has one scale now
     return steady
 

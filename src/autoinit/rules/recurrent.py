@@ -100,7 +100,7 @@ def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bo
     none = ((0.0, 0.0),) * gates
     input_bias, recurrent_bias = none, none
     if biased:
-        forget = 1.0 if kind == "lstm" else 0.0
+        forget = float(node.attrs.get("forget_bias", 1.0)) if kind == "lstm" else 0.0
         default = tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
         input_bias = _bias(_kept(node, ctx, slot + 2), gates, default)
         recurrent_bias = _bias(_kept(node, ctx, slot + 3), gates, none)
@@ -109,9 +109,18 @@ def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bo
         kept = _kept(node, ctx, slot + 2 + 2 * biased)
         if kept is not None and not _orthogonal_parts(kept, 1):
             projection = _digits(kept.std())
+    a = node.attrs
+    order = a.get("gate_order", range(gates))
     return CellWeights(
-        kind, inputs, hidden, outputs, input_std, recurrent_std, input_bias, recurrent_bias, projection
+        kind, inputs, hidden, outputs, _ordered(input_std, order), _ordered(recurrent_std, order),
+        _ordered(input_bias, order), _ordered(recurrent_bias, order), projection, a.get("activation", "tanh"),
+        a.get("gate", "sigmoid"), bool(a.get("reset_after", True)), float(a.get("recurrent_dropout", 0.0)),
     )  # fmt: skip
+
+
+def _ordered(values: Any, order: Any) -> Any:
+    """Per gate, in the order of `core.cells`."""
+    return None if values is None else tuple(values[g] for g in order)
 
 
 def _kept(node: Node, ctx: Context, slot: int) -> Any:

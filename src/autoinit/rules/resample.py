@@ -61,9 +61,11 @@ def interpolate(node: Node, ctx: Context, x: Signal) -> Signal:
         K, profiles = y.K, list(y.profiles)
         for axis in a["axes"]:
             n, new = y.shape[axis], shape[axis]
-            if n == new and nearest:
+            if n == new and (nearest or "matrices" in a):
                 continue
-            W = _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False))
+            W = a.get("matrices", {}).get(axis)
+            if W is None:
+                W = _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False))
             p = y.profiles[axis]
             amplitude = np.ones(n) if p is None else np.sqrt(p)
             V = W * amplitude
