@@ -86,6 +86,11 @@ def run_entry(entry: Entry, args: Any, kwargs: Any) -> list[Any]:
         with _autocast(op):
             quantized = getattr(op, "quantization_mode", None) is not None
             made = (op.quantized_call if quantized else op.call)(*args, **kwargs)
+    elif type(op).__name__ == "ConvTranspose":  # its `call` exchanges padding and output padding
+        made = backend.nn.conv_transpose(
+            *args, **kwargs, strides=op.strides, padding=op.padding, output_padding=op.output_padding,
+            data_format=op.data_format, dilation_rate=op.dilation_rate,
+        )  # fmt: skip
     else:
         made = op.call(*args, **kwargs)
     return [t for t in keras.tree.flatten(made) if hasattr(t, "shape")]
