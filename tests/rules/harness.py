@@ -47,6 +47,12 @@ class FakeContext:
     def kept(self, node: Node, slot: int) -> bool:
         return slot in self.kept_slots
 
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return False
+
+    def doubt(self, why: str) -> None:
+        """Rules are tested without a graph: there is nothing to trace back."""
+
     def varies(self, node: Node, slot: int) -> bool:
         return slot not in self.arrays
 

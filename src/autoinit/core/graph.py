@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,24 @@ class Parameter:
     is_zero: Callable[[], bool] = lambda: False
 
 
+class Ancestry(Protocol):
+    """How values come about, for `core.retrace`: real ops between the outputs of weight layers and a value."""
+
+    def starts(self, value: Value) -> bool:
+        """Whether the value is a model input, comes straight from weights or chance, or cannot be traced back."""
+
+    def related(self, one: Value, other: Value) -> bool:
+        """Whether two values have a start in common, as far as that is known."""
+
+    def size(self, value: Value, known: dict[Any, Any]) -> float:
+        """How many entries there are to work out, without those that are `known` already; infinite if too many."""
+
+    def evaluate(
+        self, value: Value, draw: Callable[[Value], NDArray[Any] | None], known: dict[Any, Any]
+    ) -> NDArray[Any] | None:
+        """The value for the drawn starts; None if an op fails. `known` keeps what was worked out."""
+
+
 @dataclass(slots=True)
 class Graph:
     """Nodes in the order of execution, the model's inputs, outputs and parameters."""
@@ -93,3 +111,4 @@ class Graph:
     outputs: list[Value] = field(default_factory=list)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    ancestry: Ancestry | None = None

@@ -18,6 +18,7 @@ import numpy as np
 
 from .expression import X, affine
 from .gaussian import analyse, cross_analyse
+from .resemblance import LINEAR, PIECES, SHARED, SUM, TABLE, resembles
 from .signal import Array, Signal, settle_singletons
 from .volatility import settled
 
@@ -27,8 +28,8 @@ STATISTIC = "statistic of"
 LAST = "last entry of"
 """Under this key a cut of the last place of an axis remembers the source and the axis (`rules.cumulative`)."""
 
-LINEAR = "linear in"
-"""Under this key a product remembers its factors, each with the mean of the other."""
+KEPT = (STATISTIC, LAST, TABLE)
+"""What broadcasting keeps."""
 
 MOST_TERMS = 8
 """A longer combination is forgotten: the signal becomes a root of its own."""
@@ -106,22 +107,19 @@ def cross_moment(u: Signal, v: Signal) -> Array:
             elif a.root.source is b.root.source and _alike(a, b):
                 base = a.root.mean * b.root.mean
                 total = total + a.coefficient * b.coefficient * (_same_source(a.root, b.root) - base)
+            elif (_remembers(a.root) or _remembers(b.root)) and _alike(a, b):
+                found = resembles(a.root, b.root, cross_moment)
+                if found is not None:
+                    total = total + a.coefficient * b.coefficient * found
+    if u.source is u and v.source is v:
+        return total
     unrelated = np.all(np.abs(total - u.mean * v.mean) <= 1e-8 * np.sqrt(u.second * v.second))
-    if unrelated and (LINEAR in u.memo or LINEAR in v.memo):
-        return _through_products(u, v, total)
-    if unrelated and (u.source is not u or v.source is not v):
-        total = _through_functions(u, v, total)
-    return total
+    return _through_functions(u, v, total) if unrelated else total
 
 
-def _through_products(u: Signal, v: Signal, total: Array) -> Array:
-    """x g and x: for a g that is independent of x, E[x g x'] = E[g] K_x. What a product is linear in, it remembers."""
-    for product, other in ((u, v), (v, u)):
-        factors: Any = product.memo.get(LINEAR, ())
-        for factor, part in factors:
-            if part is other or part.shape == other.shape:
-                total = total + factor * (cross_moment(part, other) - part.mean * other.mean)
-    return total
+def _remembers(signal: Signal) -> bool:
+    memo = signal.memo
+    return LINEAR in memo or SHARED in memo or PIECES in memo or SUM in memo
 
 
 def _alike(a: Term, b: Term) -> bool:
@@ -139,8 +137,6 @@ def _same_source(u: Signal, v: Signal) -> Array:
 
 def _through_functions(u: Signal, v: Signal, total: Array) -> Array:
     """Functions of two different but correlated Gaussian sources: first order in their covariance (Stein)."""
-    if u.source is u and v.source is v:
-        return total
     if u.source.shape != u.shape or v.source.shape != v.shape:
         return total
     base = cross_moment(u.source, v.source) - u.source.mean * v.source.mean
@@ -210,7 +206,7 @@ def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Sign
     made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
                   deficiency=signal.deficiency,
                   volatility=_lifted(signal.volatility, missing))  # fmt: skip
-    made.memo.update({key: signal.memo[key] for key in (STATISTIC, LAST) if key in signal.memo})
+    made.memo.update({key: signal.memo[key] for key in KEPT if key in signal.memo})
     return _stretched(made, shape)
 
 
@@ -238,7 +234,7 @@ def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
             made.source, made.expr = made, X
             made.terms, made.live, made.memo, made._problem = signal.terms, signal.live, {}, None
             made.parts = signal.parts
-            made.memo.update({key: signal.memo[key] for key in (STATISTIC, LAST) if key in signal.memo})
+            made.memo.update({key: signal.memo[key] for key in KEPT if key in signal.memo})
             made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
         signal.memo[key] = made
     return signal.memo[key]

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RuleError
+from .constants import Constants
 from .decide import Decisions
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
-from .lineage import aligned
-from .masks import dead_entries
 from .options import Options
 from .outcome import Outcome, RuleSet
 from .places import Places
 from .positive import shifted
+from .resemblance import Sharing
+from .retrace import Retrace
 from .roles import (
     bias_slot,
     gain_slots,
@@ -27,14 +28,12 @@ from .roles import (
     weight_slots,
     why_left,
 )
-from .signal import Signal, constant, from_array
+from .signal import Signal, constant
 from .unknown import passed_through, simulate
 from .weights import Derived, Part, combined_degrees, gain
 
 MOST_PASSES = 8
 HUGE = 1e60
-MOST = 1e29
-"""Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
 """Ops that keep a chain of functions whole and need no moments themselves."""
 
@@ -79,8 +78,11 @@ class Propagation:
         self.provisional = provisional
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
-        self._constants: dict[int, Signal] = {}
+        self.constants = Constants()
+        self.sharing = Sharing(graph)
         self.places = Places(self)
+        self.retrace = Retrace(self)
+        self._doubt = ""
         self.used_weights: dict[tuple[int, int], Signal] = {}
         """The weight that a node (by identity) got in a slot."""
         self.data: set[int] = set(inputs)
@@ -107,7 +109,12 @@ class Propagation:
         if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
+        self._doubt = ""
         outputs = (None if self.rules.project else self.places.cut(node)) or self.evaluate(node, signals)
+        outputs = self._retraced(node) or outputs
+        weights = self.weights_of(node)
+        if weights:
+            self.sharing.remember(node, weights, signals[0], outputs[0])
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
@@ -134,15 +141,36 @@ class Propagation:
                 if self.options.strict or node.attrs.get("users_own"):
                     raise
                 self.note(node, "warning", f"the rule failed ({type(error).__name__}: {error}); fell back")
+        what = node.label or node.op
+        traced = self.retrace.outputs(node)
+        if traced is not None:
+            self.note(
+                node, "simulated", f"no rule for {what}: measured on samples of the real ops since the last weights"
+            )
+            return traced
         filled = [s if s is not None else self.signal(node, k) for k, s in enumerate(signals)]
         found = simulate(node, filled, seed=self.options.seed * 100003 + self.index)
         if found is not None:
-            self.note(node, "simulated", f"no rule for {node.label or node.op}: measured on samples of the real op")
+            self.note(node, "simulated", f"no rule for {what}: measured on samples of the real op")
             return found
-        self.note(
-            node, "passed", f"no rule for {node.label or node.op} and it cannot be run: mean and variance passed on"
-        )
+        self.note(node, "passed", f"no rule for {what} and it cannot be run: mean and variance passed on")
         return passed_through(node, filled)
+
+    def _retraced(self, node: Node) -> tuple[Signal, ...] | None:
+        """The outputs from samples of the real ops, where a rule has doubts or an operand was sampled itself."""
+        if not (self._doubt or self.retrace.follows(node)) or self.weights_of(node):
+            return None
+        found = self.retrace.outputs(node)
+        if found is not None:
+            why = self._doubt or "follows from samples"
+            self.note(node, "simulated", f"{why}: measured on samples of the real ops since the last weights")
+        return found
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return self.retrace.related(node.inputs[slot], node.inputs[other])
+
+    def doubt(self, why: str) -> None:
+        self._doubt = why
 
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
@@ -176,7 +204,7 @@ class Propagation:
         if ref is None:
             return None
         if isinstance(ref, Constant):
-            return self.constant(ref) or constant(ref.shape, unknown_value(node, slot))
+            return self.constants.signal(ref) or constant(ref.shape, unknown_value(node, slot))
         if isinstance(ref, ParameterView):
             return self.parameter(node, slot, ref)
         if ref.id not in self.signals:
@@ -258,25 +286,6 @@ class Propagation:
             if part is not None:
                 return True
         return False
-
-    def constant(self, ref: Constant) -> Signal | None:
-        """A constant array: measured, None without values. Very negative entries are the dead places of a mask."""
-        found = self._constants.get(id(ref))
-        if found is not None:
-            return found
-        array = ref.array()
-        if array is None:
-            return None
-        values = np.asarray(array)
-        values = np.abs(values) if np.iscomplexobj(values) else values.astype(np.float64)
-        dead = dead_entries(values)
-        live = ~dead if dead.any() and not np.all(dead) else None
-        values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
-        found = aligned(from_array(values), ref.shape)
-        if live is not None:
-            found.live = live
-        self._constants[id(ref)] = found
-        return found
 
     # --- tensors made of parameters alone -----------------------------------------------------------------------------
 

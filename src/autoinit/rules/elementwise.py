@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from ..core.expression import Expr, X, apply, evaluate
 from ..core.fine import fine_of, remember
 from ..core.graph import Node
-from ..core.lineage import LINEAR, aligned, combination, cross_moment, joined
+from ..core.lineage import aligned, combination, cross_moment, joined
 from ..core.marginal import Sum, matters
 from ..core.positive import sign_of, signed
+from ..core.resemblance import LINEAR, SUM
 from ..core.signal import Array, Signal, constant, from_array
 from ..core.statistic import factor_at, statistic_of
 from ..core.volatility import TRUSTED, bounded, square_covariance, summed
@@ -78,7 +79,10 @@ def combine(
         return product_of(signals, shape, [ctx.varies(node, k) for k in (0, 1)])
     if fn == "div":
         u, v = signals
-        inverse = known_inverse(node, ctx, shape) or Signal.function(v.source, apply("reciprocal", v.expr))
+        known = known_inverse(node, ctx, shape)
+        if known is None:
+            doubt_quotient(node, ctx, v)
+        inverse = known or Signal.function(v.source, apply("reciprocal", v.expr))
         return product_of([u, inverse], shape)
     if fn == "where":
         return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
@@ -86,6 +90,8 @@ def combine(
 
 
 LARGE_EXPONENTIAL = 10.0
+NEAR_ZERO = 3.0
+"""A divisor of unknown sign whose mean is fewer standard deviations from zero than this has no mean inverse."""
 
 
 def masked_exponential(
@@ -112,6 +118,14 @@ def by_statistic(fn: str, signals: list[Signal]) -> Signal | None:
             factor = factor_at(other, found, inverse=fn == "div")
             return by_own_statistics(found.of, found.axes, found.centred, 0.0).scaled(factor)
     return None
+
+
+def doubt_quotient(node: Node, ctx: Context, v: Signal) -> None:
+    """Moments say little about u/v if v may be near zero, or if both are made of the same thing."""
+    if v.mean**2 < NEAR_ZERO**2 * v.variance and not sign_of(v):
+        ctx.doubt("the divisor may be near zero")
+    elif ctx.related(node, 0, 1):
+        ctx.doubt("dividend and divisor are made of the same tensor")
 
 
 def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | None:
@@ -157,6 +171,8 @@ def _total(u: Signal, v: Signal, a: float, b: float, shape: tuple[int, ...], var
                   deficiency=deficiency, volatility=shaken)  # fmt: skip
     if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
         made.parts = Sum(a, u, b, v)
+    if not made.terms:
+        made.memo[SUM] = ((a, u), (b, v))  # type: ignore[assignment]
     return _sum_refined(made, u, v, a, b, cross)
 
 

@@ -12,6 +12,7 @@ from ..core.graph import Node
 from ..core.lineage import aligned, cross_moment
 from ..core.masks import DEAD
 from ..core.positive import sign_of, signed
+from ..core.resemblance import PIECES
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
@@ -56,7 +57,9 @@ def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> 
             return Signal.function(source, first.expr)
         mixed = _mixture(parts, axis, shape)  # f of a mixture is not f of the Gaussian with its moments
         return Signal.function(source, first.expr, mean=mixed.mean, K=mixed.K)
-    return _mixture(parts, axis, shape)
+    made = _mixture(parts, axis, shape)
+    made.memo[PIECES] = (axis, parts)  # type: ignore[assignment]
+    return made
 
 
 def _same_law(u: Signal, v: Signal) -> bool:

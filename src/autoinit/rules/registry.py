@@ -45,6 +45,12 @@ class Context(Protocol):
     def varies(self, node: Node, slot: int) -> bool:
         """Whether an operand depends on the data or on chance, and not on constants and parameters alone."""
 
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        """Whether two operands are made of the same weight layer's output (or the same input)."""
+
+    def doubt(self, why: str) -> None:
+        """Moments do not tell what comes out of this call: if the real ops can be run on samples, let them."""
+
     def note(self, node: Node, kind: str, message: str) -> None:
         """Tell the plan something about this place (kind: 'simulated', 'passed', 'warning', 'info')."""
 

@@ -52,7 +52,9 @@ Memo = dict["Origin", torch.Tensor]
 class Origin:
     """How one tensor came about. `leaves`: the drawn tensors that it is computed from; None if they are many."""
 
-    __slots__ = ("call", "choice", "dtype", "known", "leaves", "position", "read", "shape", "stride", "weight")
+    __slots__ = (
+        "call", "choice", "dtype", "known", "leaves", "position", "read", "shape", "sources", "stride", "weight",
+    )  # fmt: skip
 
     def __init__(self, like: torch.Tensor, *, known: bool = False, weight: bool = False) -> None:
         self.shape, self.stride, self.dtype = tuple(like.shape), tuple(like.stride()), like.dtype
@@ -60,11 +62,17 @@ class Origin:
         self.position = 0
         self.read: Callable[[Callable[[Origin], torch.Tensor]], Any] | None = None
         """Makes the sample where no op does: a value that is there, or a view of another sample."""
+        self.sources: tuple[Origin, ...] = ()
+        """What `read` asks for."""
         self.known, self.weight = known, weight
         """Made of known integers and constants alone; made of parameters alone."""
         self.leaves: frozenset[Origin] | None = frozenset()
         self.choice = False
         """Entries that were chosen by their own values (see `known.py`)."""
+
+    def parts(self) -> list[Origin]:
+        """The origins that it is computed from."""
+        return [o for o in self.call[1] if isinstance(o, Origin)] if self.call is not None else list(self.sources)
 
 
 class Origins:
@@ -162,7 +170,7 @@ class Origins:
             before = self.of(root)
             whole = Origin(root, known=before.known and origin.known, weight=before.weight and origin.weight)
             whole.leaves = _union([before, origin])
-            whole.read = _with_part(before, origin, root, target)
+            whole.read, whole.sources = _with_part(before, origin, root, target), (before, origin)
             self._writes[id(root)] = self._writes.get(id(root), 0) + 1
             self._put(root, whole)
         else:
@@ -193,7 +201,7 @@ def evaluated(origin: Origin, leaves: dict[Origin, torch.Tensor]) -> torch.Tenso
     def ask(part: Origin) -> torch.Tensor:
         found = memo.get(part)
         if found is None:
-            found = part.read(ask) if part.read is not None else _run(part, ask, len(memo))
+            found = part.read(ask) if part.read is not None else run_once(part, ask, len(memo))
             memo[part] = found
         return found
 
@@ -227,7 +235,7 @@ def _union(parts: list[Origin]) -> frozenset[Origin] | None:
 
 def _view_of(base: Origin, root: torch.Tensor, view: torch.Tensor) -> Origin:
     origin = Origin(view, known=base.known, weight=base.weight)
-    origin.leaves = base.leaves
+    origin.leaves, origin.sources = base.leaves, (base,)
     offset = int(view.storage_offset() - root.storage_offset())
     origin.read = lambda ask: torch.as_strided(_strided(ask(base), base), origin.shape, origin.stride, offset).clone()
     return origin
@@ -272,12 +280,12 @@ def _computed(origin: Origin, memo: Memo, depth: int) -> torch.Tensor | None:
         with torch.no_grad():
             if origin.read is not None:
                 return origin.read(ask)
-            return None if origin.call is None else _run(origin, ask, len(memo))
+            return None if origin.call is None else run_once(origin, ask, len(memo))
     except Exception:
         return None
 
 
-def _run(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
+def run_once(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
     assert origin.call is not None
     func, operands, spec = origin.call
     flat: list[Any] = []

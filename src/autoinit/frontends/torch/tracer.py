@@ -22,6 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from .ancestry import OriginAncestry
 from .call import Call
 from .known import sampled, simulated_choice
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
@@ -64,6 +65,7 @@ class Tracer(TorchDispatchMode):
         self._keep: list[Any] = []
         self.random_bits = 0
         self.origins = Origins(self._behind)
+        self.ancestry = self.graph.ancestry = OriginAncestry()
 
     # --- tensors in and out ---------------------------------------------------------------------------------------
 
@@ -86,6 +88,8 @@ class Tracer(TorchDispatchMode):
         return wrapped(self.fake_mode, meta, device)
 
     def set(self, tensor: torch.Tensor, reference: Reference) -> None:
+        if isinstance(reference, Value):
+            self.ancestry.record(reference, self.origins.of(tensor))
         record = self._records.get(id(tensor))
         if record is None:
             self._records[id(tensor)] = Record(tensor, reference)

@@ -1,0 +1,81 @@
+"""How values of the graph come about, by the origins of their tensors: real ops for `core.retrace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from ...core.graph import Value
+from .origins import LARGEST, Origin, run_once
+from .running import as_array
+
+MOST_OPS = 400
+"""A value that needs more ops than this since the last weights is not traced back."""
+
+Draw = Callable[[Value], NDArray[Any] | None]
+
+
+class OriginAncestry:
+    """Values and origins, both ways."""
+
+    def __init__(self) -> None:
+        self._origin: dict[int, Origin] = {}
+        self._value: dict[Origin, Value] = {}
+
+    def record(self, value: Value, origin: Origin) -> None:
+        if value.shape == origin.shape:
+            self._origin[value.id] = origin
+            self._value.setdefault(origin, value)
+
+    def starts(self, value: Value) -> bool:
+        origin = self._origin.get(value.id)
+        return origin is None or self._is_start(origin)
+
+    def _is_start(self, origin: Origin) -> bool:
+        return origin.leaves is not None and origin.leaves == {origin}
+
+    def related(self, one: Value, other: Value) -> bool:
+        a, b = (self._origin.get(v.id) for v in (one, other))
+        return a is not None and b is not None and bool((a.leaves or frozenset()) & (b.leaves or frozenset()))
+
+    def size(self, value: Value, known: dict[Any, Any]) -> float:
+        total, seen, waiting = 0, set(), [self._origin[value.id]]
+        while waiting:
+            origin = waiting.pop()
+            if origin in seen or origin in known:
+                continue
+            seen.add(origin)
+            entries = prod(origin.shape)
+            total += entries
+            if len(seen) > MOST_OPS or entries > LARGEST:
+                return inf
+            if not self._is_start(origin):
+                waiting.extend(origin.parts())
+        return total
+
+    def evaluate(self, value: Value, draw: Draw, known: dict[Any, Any]) -> NDArray[Any] | None:
+        def ask(origin: Origin) -> torch.Tensor:
+            if origin not in known:
+                known[origin] = self._made(origin, draw, ask, len(known))
+            return known[origin]
+
+        try:
+            with torch.no_grad():
+                return as_array(ask(self._origin[value.id]))
+        except Exception:  # whatever an op may find wrong with samples
+            return None
+
+    def _made(self, origin: Origin, draw: Draw, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
+        if not self._is_start(origin):
+            made = origin.read(ask) if origin.read is not None else run_once(origin, ask, seed)
+        else:
+            value = self._value.get(origin)
+            drawn = None if value is None else draw(value)
+            made = None if drawn is None else torch.as_tensor(drawn).to(origin.dtype)
+        if made is None or tuple(made.shape) != origin.shape:
+            raise ValueError(f"no sample of a tensor of shape {origin.shape}")
+        return made
