@@ -45,6 +45,12 @@ class Leaf:
     def is_signal(self) -> bool:
         return is_float(self.dtype) and not self.as_indices and self.vocabulary is None
 
+    @property
+    def is_guessed(self) -> bool:
+        """Integers of which the user said neither values nor range."""
+        described = isinstance(self.item, Input) and self.vocabulary is None
+        return described and not self.is_signal and self.dtype not in ("bool", "string")
+
     def signal(self) -> Signal:
         if isinstance(self.item, Input):
             return self.item.signal()

@@ -1,4 +1,4 @@
-"""Run the real operations of the model in order and record the statistics of every tensor, keyed like the plan's rows."""
+"""Run the model's real operations in order and record the statistics of every tensor, keyed like the plan's rows."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ import numpy as np
 from keras import KerasTensor, Operation, Variable, layers
 from keras.src import backend
 
-from ...core.graph import Constant, Graph, Node, Reference, Value
+from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
 from ..custom import CustomRules
 from ..views import whole_view
@@ -90,7 +90,7 @@ class Tracer:
 
     def reference(self, item: Any) -> Reference:
         """What a tensor, variable, array or number stands for in the graph."""
-        if item is None or isinstance(item, (Value, Constant)):
+        if item is None or isinstance(item, (Value, ParameterView, Constant)):
             return item
         if isinstance(item, KerasTensor):
             found = self._references.get(id(item))

@@ -49,12 +49,11 @@ def walk(model: Any, inputs: Any, training: bool, custom: CustomRules) -> Walk:
         made = _walk(model, args, kwargs, training, custom)
     made.graph.notes += notes
     for leaf in made.leaves:
-        if not leaf.is_signal and leaf.vocabulary is None and leaf.position not in made.tracer.vocabularies:
-            if not isinstance(leaf.item, np.ndarray) and leaf.dtype not in ("bool", "string"):
-                made.graph.notes.append(
-                    f"inputs[{leaf.position}]: nothing says how many values the integers have, "
-                    f"{UNKNOWN_VOCABULARY} are taken"
-                )
+        if leaf.is_guessed and leaf.position not in made.tracer.vocabularies:
+            made.graph.notes.append(
+                f"inputs[{leaf.position}]: nothing says how many values the integers have, "
+                f"{UNKNOWN_VOCABULARY} are taken"
+            )
     return made
 
 

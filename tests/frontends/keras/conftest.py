@@ -1,0 +1,7 @@
+"""The tests of this directory run on the backend that KERAS_BACKEND names (TensorFlow if it names none)."""
+
+import os
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
