@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .arithmetic import elementwise, first, step
-from .operands import shape_of
-from .table import axis_of, keras_op
+from ....core.masks import DEAD
+from .arithmetic import elementwise, first, single, step
+from .operands import operand, shape_of
+from .table import axes_of, axis_of, keras_layer, keras_op
 
 if TYPE_CHECKING:
     from ..call import Call
@@ -108,8 +109,20 @@ def softmax(call: Call) -> None:
     if isinstance(axis, int):
         call.emit("softmax", [x], axis=axis_of(axis, len(shape)), log=log)
         return
-    axes = tuple(range(len(shape))) if axis is None else tuple(axis_of(a, len(shape)) for a in axis)
-    several_axes(call, x, axes, log)
+    several_axes(call, x, axes_of(axis, len(shape)), log)
+
+
+@keras_layer("Softmax")
+def softmax_layer(call: Call) -> None:
+    """With a mask, entries that it leaves out are dead."""
+    x, mask, axis = call["inputs"], call.get("mask"), call.op.axis
+    if mask is not None:
+        (x,) = call.emit("where", [operand(mask), x, single(DEAD)], [shape_of(x)])
+    axes = axes_of(axis, len(shape_of(x)))
+    if len(axes) == 1:
+        call.emit("softmax", [x], axis=axes[0], log=False)
+    else:
+        several_axes(call, x, axes)
 
 
 def several_axes(call: Call, x: Any, axes: tuple[int, ...], log: bool = False) -> None:

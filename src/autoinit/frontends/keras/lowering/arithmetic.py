@@ -9,6 +9,7 @@ import numpy as np
 
 from ....core.graph import Constant, Value
 from ....core.masks import DEAD
+from ..call import is_number
 from .bias import is_bias
 from .operands import carries_signal, known_array, operand, reference_of, shape_of
 from .table import keras_op
@@ -173,12 +174,14 @@ def where(call: Call) -> None:
         elementwise(call, "where", [condition, a, b])  # the condition may be a function of the same data
         return
     # a mark: finfo.min and minus infinity would only overflow
-    sides = [np.asarray(DEAD) if d else _as_array(item) for d, item in zip(dead, (a, b), strict=True)]
+    sides = [single(DEAD) if d else operand(item) for d, item in zip(dead, (a, b), strict=True)]
+    sides = [single(float(s)) if is_number(s) else s for s in sides]
     call.emit("where", [operand(condition), *sides])
 
 
-def _as_array(item: Any) -> Any:
-    return np.asarray(float(item)) if isinstance(item, (bool, int, float)) else operand(item)
+def single(value: float) -> Constant:
+    """A number as a constant, for ops whose operands are tensors all."""
+    return Constant((), lambda: np.asarray(value))
 
 
 @keras_op("Cast", "SaturateCast", "ConvertToTensor", "StopGradient", "Copy", "Array", "Conjugate", "Conj", "View")

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....core.graph import Constant, Value
 from ....core.masks import DEAD
+from .arithmetic import single
 from .operands import known_array, reference_of, shape_of
 from .table import keras_op
 
@@ -46,5 +47,5 @@ def _mask(call: Call, mask: Any, bias: Any) -> Any:
         both = np.where(alive.astype(bool), added, DEAD)
         return Constant(tuple(both.shape), lambda: both)
     shape = np.broadcast_shapes(shape_of(mask), shape_of(bias))
-    made: Value = call.emit("where", [mask, bias, np.asarray(DEAD)], [tuple(shape)])[0]
+    made: Value = call.emit("where", [mask, bias, single(DEAD)], [tuple(shape)])[0]
     return made
