@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...core.drawing import centred_bias, check_part, covers, fill, kind_of, region
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
-from .variables import has_values, parameters_of, values_of
+from .variables import has_values, parameters_of, shape_of, values_of
 
 
 def apply(plan: Plan, model: Any, seed: int) -> Any:
@@ -80,7 +80,7 @@ def _fits(entry: ParameterPlan, variable: Any, plan: Plan) -> None:
     if variable is None:
         raise PlanError("the model has no parameter of that name", where="Plan.apply", received=entry.name,
                         fix="apply a plan to the model it was made for")  # fmt: skip
-    shape = tuple(int(n) for n in variable.shape)
+    shape = shape_of(variable)
     if list(shape) != entry.shape:
         raise PlanError("the parameter has another shape than in the plan", where=entry.name,
                         received=f"{shape}, planned {tuple(entry.shape)}",

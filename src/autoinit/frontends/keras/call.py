@@ -8,7 +8,8 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from keras import KerasTensor, Variable
+from keras import KerasTensor
+from keras.src.backend.common.variables import Variable
 
 from ...core.graph import Constant, Node, ParameterView, Reference, Value
 from ..views import constant_view, permuted_view, reshaped_view

@@ -12,6 +12,7 @@ from ...core.outcome import RuleSet
 from ...core.plan import Plan
 from ...core.propagate import propagate
 from ...errors import ModelError
+from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
 from .measure import record
@@ -26,12 +27,14 @@ def understands(model: Any) -> bool:
 
 
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
-    made = walk(model, inputs, options.training, custom)
-    if not parameters_of(model):
-        raise ModelError("the model has no parameters, so there is nothing to initialize", where=type(model).__name__,
-                         received="0 parameters", fix="give a model with weights")  # fmt: skip
-    outcome = propagate(made.graph, made.signals, options, rules, check)
-    return build_plan(made.graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+    with no_garbage_collection():
+        made = walk(model, inputs, options.training, custom)
+        if not parameters_of(model):
+            raise ModelError("the model has no parameters, so there is nothing to initialize",
+                             where=type(model).__name__, received="0 parameters",
+                             fix="give a model with weights")  # fmt: skip
+        outcome = propagate(made.graph, made.signals, options, rules, check)
+        return build_plan(made.graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
 def measure(

@@ -15,9 +15,10 @@ from typing import Any
 
 from keras import Operation, Variable, layers
 from keras.src import backend
-from keras.src.backend.common import global_state
+from keras.src.backend.common import global_state, keras_tensor
 from keras.src.backend.common.keras_tensor import any_symbolic_tensors
 from keras.src.layers import layer as layer_module
+from keras.src.ops import operation
 
 from .backend_calls import DRAWS, as_operation, counterpart, functions
 from .loops import CONTROL
@@ -35,6 +36,7 @@ def tracing(tracer: Tracer) -> Iterator[None]:
     with LOCK, names_kept(), backend.StatelessScope(initialize_variables=False):
         try:
             _patch_calls(tracer, undo)
+            _patch_bookkeeping(tracer, undo)
             _patch_variables(tracer, undo)
             _patch_backend(tracer, undo)
             yield
@@ -69,7 +71,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     @wraps(plain_call)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if tracer.paused:
+        if tracer.idle:
             return plain_call(self, *args, **kwargs)
         if isinstance(self, layers.Layer):
             return tracer.layer(self, args, kwargs)
@@ -79,7 +81,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     @wraps(plain_symbolic)
     def symbolic_call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if tracer.paused:
+        if tracer.idle:
             return plain_symbolic(self, *args, **kwargs)
         return tracer.operation(self, args, kwargs)
 
@@ -91,13 +93,13 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
             return plain_build(self, *args, **kwargs)
 
     def node(*args: Any, **kwargs: Any) -> Any:
-        return plain_node(*args, **kwargs) if tracer.paused else None
+        return plain_node(*args, **kwargs) if tracer.idle else None
 
     def add_loss(self: Any, loss: Any) -> Any:
-        return plain_loss(self, loss) if tracer.paused else None
+        return plain_loss(self, loss) if tracer.idle else None
 
     def any_symbolic(args: Any = None, kwargs: Any = None) -> bool:
-        if tracer.paused:
+        if tracer.idle:
             return any_symbolic_tensors(args, kwargs)
         return tracer.any_symbolic((args, kwargs))
 
@@ -108,6 +110,25 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
     _set(undo, layer_module, "Node", node)
     for module in _holders_of_symbolic_test(len(sys.modules)):
         _set(undo, module, "any_symbolic_tensors", any_symbolic)
+
+
+def _patch_bookkeeping(tracer: Tracer, undo: Undo) -> None:
+    """Operations and tensors of a trace need no unique names and no configuration: that is most of their cost."""
+    plain_new, plain_name = Operation.__new__, keras_tensor.auto_name
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracer.idle or issubclass(cls, layers.Layer):
+            return plain_new(cls, *args, **kwargs)
+        made = object.__new__(cls)
+        made.__dict__.update(_lock=True, _auto_config=None)
+        return made
+
+    def auto_name(prefix: str) -> str:
+        return plain_name(prefix) if tracer.idle else prefix
+
+    _set(undo, Operation, "__new__", staticmethod(new))
+    _set(undo, operation, "auto_name", auto_name)
+    _set(undo, keras_tensor, "auto_name", auto_name)
 
 
 @cache
@@ -131,7 +152,7 @@ def _patch_variables(tracer: Tracer, undo: Undo) -> None:
     plain_assign = owner.__dict__["assign"]
 
     def assign(self: Any, value: Any) -> Any:
-        if not tracer.paused and tracer.is_symbolic(value):
+        if not tracer.idle and tracer.is_symbolic(value):
             return value
         return plain_assign(self, value)
 
@@ -140,7 +161,7 @@ def _patch_variables(tracer: Tracer, undo: Undo) -> None:
 
 def _symbolic_value(tracer: Tracer, plain: property) -> property:
     def value(self: Any) -> Any:
-        if tracer.paused or not tracer.is_parameter(self):
+        if tracer.idle or not tracer.is_parameter(self):
             return plain.fget(self)  # type: ignore[misc]
         return self._maybe_autocast(tracer.leaf(self))
 
@@ -164,7 +185,7 @@ def _redirected(tracer: Tracer, sub: str, function: Any) -> Callable[..., Any]:
 
     @wraps(function)
     def redirected(*args: Any, **kwargs: Any) -> Any:
-        if tracer.paused:
+        if tracer.idle:
             return function(*args, **kwargs)
         if control is not None:
             return control(*args, **kwargs)

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any
 
 import numpy as np
-from keras import KerasTensor, Operation, Variable, layers
+from keras import KerasTensor, Operation, layers
 from keras.src import backend
+from keras.src.backend.common.variables import Variable
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
@@ -32,7 +34,7 @@ from .parameters import viewed_parameter
 from .replay import Replay, runner
 from .specs import output_spec
 from .tape import Entry, Tape, flattened, mapped, output_tensors
-from .variables import as_array, is_float, values_of
+from .variables import as_array, is_float, shape_of, values_of
 
 
 class Tracer:
@@ -45,7 +47,8 @@ class Tracer:
         self.names = {id(v): name for name, v in parameters.items()}
         self.module, self.depth, self.occurrence = "", 0, 0
         self.suppressed = 0
-        self.paused = 0
+        self._paused = 0
+        self._thread = get_ident()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.replay = Replay(self.tape)
         self.vocabularies: dict[int, int] = {}
@@ -71,7 +74,7 @@ class Tracer:
         return isinstance(item, Variable) and id(item) in self.names
 
     def is_symbolic(self, item: Any) -> bool:
-        return isinstance(item, KerasTensor) or (isinstance(item, Variable) and id(item) in self.names)
+        return isinstance(item, KerasTensor) or self.is_parameter(item)
 
     def any_symbolic(self, structure: Any) -> bool:
         return any(self.is_symbolic(item) for item in flattened(structure))
@@ -80,7 +83,7 @@ class Tracer:
         """The symbolic tensor that stands for a parameter."""
         leaf = self._leaves.get(id(variable))
         if leaf is None:
-            shape = tuple(int(n) for n in variable.shape)
+            shape = shape_of(variable)
             leaf = KerasTensor(shape, dtype=variable._dtype, name="weight")
             self._leaves[id(variable)] = leaf
             self.tape.leaves[id(leaf)] = variable
@@ -98,7 +101,7 @@ class Tracer:
         if isinstance(item, Variable):
             if self.is_parameter(item):
                 return self._references[id(self.leaf(item))]
-            return Constant(tuple(int(n) for n in item.shape), lambda: values_of(item))
+            return Constant(shape_of(item), lambda: values_of(item))
         if is_tensor(item):
             return Constant(tuple(int(n) for n in item.shape), lambda: as_array(item))
         array = np.asarray(item)
@@ -110,14 +113,19 @@ class Tracer:
 
     # --- operations --------------------------------------------------------------------------------------------------
 
+    @property
+    def idle(self) -> bool:
+        """Whether Keras is to work as it always does: in a pause, and in all other threads."""
+        return self._paused > 0 or get_ident() != self._thread
+
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Keras as it is, without us."""
-        self.paused += 1
+        self._paused += 1
         try:
             yield
         finally:
-            self.paused -= 1
+            self._paused -= 1
 
     def operation(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One operation on symbolic tensors: its outputs, after it was recorded."""
@@ -244,7 +252,8 @@ class Tracer:
         made = output_tensors(outputs)
         if op is not None:
             self.tape.add(Entry(op, args, kwargs, made, self.module, name, occurrence, True))
-        references = tuple(self.reference(t) for t in flattened((args, kwargs)) if is_tensor(t))
+        given = [args, *(v for k, v in kwargs.items() if not k.endswith("mask"))]
+        references = tuple(self.reference(t) for t in flattened(given) if is_tensor(t))
         values = tuple(self.value(t.shape) for t in made)
         attrs = {"rule": rule, "owner": owner, "users_own": True, "scale_free": False}
         self.add(Node("custom", references, values, attrs, self.module, name, occurrence))

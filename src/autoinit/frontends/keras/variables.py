@@ -63,6 +63,11 @@ def is_float(dtype: Any) -> bool:
     return "float" in keras.backend.standardize_dtype(dtype)
 
 
+def shape_of(variable: Any) -> tuple[int, ...]:
+    """The shape as plain integers (`Variable.shape` makes a TensorShape on TensorFlow, which is slow)."""
+    return tuple(int(n) for n in getattr(variable, "_shape", None) or variable.shape)
+
+
 def has_values(variable: Any) -> bool:
     """Whether the variable's memory exists (not so while its initialization is deferred)."""
     return getattr(variable, "_value", None) is not None
@@ -93,7 +98,7 @@ def as_array(tensor: Any) -> NDArray[Any]:
 def describe_parameters(parameters: dict[str, Any]) -> dict[str, Parameter]:
     return {
         name: Parameter(
-            name, tuple(int(n) for n in v.shape), keras.backend.standardize_dtype(v.dtype), bool(v.trainable),
+            name, shape_of(v), keras.backend.standardize_dtype(v.dtype), bool(v.trainable),
             _reader(v), (), _zero_test(v),
         )
         for name, v in parameters.items()

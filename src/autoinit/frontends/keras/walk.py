@@ -69,6 +69,8 @@ def build(model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
             else:
                 backend.compute_output_spec(model.__call__, *abstract_args, **abstract_kwargs)
     except Exception as error:
+        if model.built:  # layers that the model does not use
+            return
         raise InputError(
             f"the model has no weights yet, and building it failed: {type(error).__name__}: {error}",
             where=type(model).__name__, received=_describe((args, kwargs)), fix="call the model once on real data",
@@ -122,6 +124,8 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
 
 def _function_node(tracer: Tracer, rule: Any, function: Any, inputs: Any, output: Any, label: str) -> None:
     args, kwargs = inputs
+    if tracer.idle:  # another thread's, or one that only finds out shapes
+        return
     tracer.own_node(rule, function, None, args, kwargs, output, label)
 
 

@@ -12,11 +12,11 @@ from ...core.outcome import RuleSet
 from ...core.plan import Plan
 from ...core.propagate import propagate
 from ...errors import ModelError
+from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
 from .inputs import call_arguments
 from .measure import record
-from .state import no_garbage_collection
 from .walk import walk
 
 NAME = "torch"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -85,15 +84,3 @@ def named_modules_on(model: nn.Module, enter: Any, leave: Any) -> Iterator[None]
     finally:
         for handle in handles:
             handle.remove()
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """A walk makes many small objects that live until it ends: looking for cycles among them costs more and more."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
