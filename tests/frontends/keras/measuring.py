@@ -117,7 +117,7 @@ def at_target(
     row = plan.tensors[plan.outputs[0]]
     assert abs(row.second - target) < 1e-6 * target
     near(found, target, model_error * target + 1e-4, "second moment")
-    assert np.std(found) < 1.0 * target, "would accept anything"
+    assert np.std(found) < 0.15 * target * np.sqrt(seeds), "would accept anything"
     return plan
 
 
