@@ -5,13 +5,15 @@ from __future__ import annotations
 import keras
 import numpy as np
 import pytest
+from keras import layers, ops
 
+from autoinit.errors import AutoInitError
 from autoinit.frontends.custom import CustomRules
 from autoinit.frontends.keras.measure import replayed
 from autoinit.frontends.keras.variables import as_array
 from autoinit.frontends.keras.walk import walk
 
-from .models import MODELS
+from .models import MODELS, native
 
 
 def traced(model, inputs=None, training=False):
@@ -50,3 +52,199 @@ def test_every_weight_is_met(name):
     made = traced(model, inputs, training=True)
     met = {r.name for node in made.graph.nodes for r in node.inputs if hasattr(r, "stride")}
     assert met == set(made.graph.parameters)
+
+
+def names_met(made):
+    return [(node.module, node.label, node.call) for node in made.graph.nodes]
+
+
+def test_paths_are_nested_names():
+    made = traced(MODELS["nested"]()[0])
+    modules = {module for module, _, _ in names_met(made)}
+    assert {"middle/inner/up", "middle/inner/down", "middle/second/up", "head"} <= modules
+
+
+def test_equal_names_are_numbered():
+    x = inputs = keras.Input((4,))
+    for k in range(2):
+        inner = keras.Input((4,))
+        x = keras.Model(inner, layers.Dense(4, name="same")(inner), name=f"part{k}")(x)
+    made = traced(keras.Model(inputs, x))
+    assert list(made.graph.parameters) == ["same/kernel", "same/bias", "same/kernel#2", "same/bias#2"]
+
+
+def test_calls_of_a_shared_layer_are_counted():
+    made = traced(MODELS["shared_layers"]()[0])
+    calls = [call for module, _, call in names_met(made) if module == "shared"]
+    assert {1, 2, 3} <= set(calls)
+
+
+def state(model):
+    """Everything of a model that a trace could change."""
+    from autoinit.frontends.keras.variables import layers_in_order
+
+    parts = layers_in_order(model)
+    return {
+        "values": [as_array(v._value).tolist() for v in model.variables],
+        "identity": [id(v) for v in model.variables],
+        "flags": [(layer.name, layer.built, layer._called, layer.trainable) for layer in parts],
+        "nodes": [(len(layer._inbound_nodes), len(layer._outbound_nodes)) for layer in parts],
+        "losses": [len(layer._losses) for layer in parts],
+        "attributes": [sorted(vars(layer)) for layer in parts],
+    }
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"unbuilt_sequential", "subclassed"}))
+def test_the_model_does_not_notice(name):
+    model, inputs = MODELS[name]()
+    before = state(model)
+    traced(model, inputs, training=True)
+    assert state(model) == before
+
+
+def test_keras_is_as_before():
+    from keras.src import backend
+    from keras.src.backend.common.stateless_scope import in_stateless_scope
+
+    before = {k: v for k, v in vars(backend.nn).items() if callable(v)}, vars(keras.Operation)["__call__"]
+    traced(MODELS["transformer"]()[0])
+    with pytest.raises(AutoInitError):
+        traced(MODELS["sequential_dense"]()[0], (4, 7))
+    assert before == ({k: v for k, v in vars(backend.nn).items() if callable(v)}, vars(keras.Operation)["__call__"])
+    assert not in_stateless_scope()
+
+
+def test_names_of_later_layers_are_as_if_nothing_had_happened():
+    model, _ = MODELS["ops_in_graph"]()
+    first = layers.Add().name
+    traced(model)
+    second = layers.Add().name
+    assert int(second.rsplit("_", 1)[1]) == (int(first.rsplit("_", 1)[1]) if "_" in first else 0) + 1
+
+
+def test_losses_inside_a_layer_are_not_added():
+    class WithLoss(layers.Layer):
+        def call(self, x):
+            self.add_loss(ops.mean(ops.square(x)))
+            return x * 2.0
+
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, layers.Dense(2)(WithLoss()(inputs)))
+    before = len(model.losses)
+    assert traced(model).graph.nodes
+    assert len(model.losses) == before
+
+
+def test_batch_norm_statistics_stay():
+    model, _ = MODELS["residual_with_norms"]()
+    norm = next(layer for layer in model.layers if isinstance(layer, layers.BatchNormalization))
+    traced(model, training=True)
+    assert np.all(as_array(norm.moving_mean._value) == 0)
+
+
+def test_native_code_closes_one_layer_only():
+    model, _ = MODELS["native_code"]()
+    made = traced(model)
+    opaque = [node for node in made.graph.nodes if node.op == "opaque"]
+    assert [node.module for node in opaque] == ["native"]
+    met = {r.name.split("/")[0] for node in made.graph.nodes for r in node.inputs if hasattr(r, "stride")}
+    assert {"before", "after"} <= met and "native" not in met
+    assert any("native" in note and "cannot be followed" in note for note in made.graph.notes)
+    assert opaque[0].run([np.ones((64, 8))])[0].shape == (64, 8)
+
+
+def test_native_code_in_a_lambda():
+    inputs = keras.Input((8,))
+    model = keras.Model(inputs, layers.Dense(2)(layers.Lambda(native, output_shape=(8,))(layers.Dense(8)(inputs))))
+    made = traced(model)
+    assert len([node for node in made.graph.nodes if node.op == "opaque"]) == 1
+
+
+def test_a_failing_call_names_its_layer():
+    class Broken(layers.Layer):
+        def call(self, x):
+            return ops.matmul(x, ops.ones((5, 3)))
+
+    class Model(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.first, self.broken = layers.Dense(5, name="first"), Broken(name="broken")
+
+        def call(self, x):
+            return self.broken(self.first(x)[:, :4])
+
+    model = Model()
+    model.first.build((None, 3))
+    model.built = True
+    with pytest.raises(AutoInitError, match="broken") as caught:
+        traced(model, (2, 3))
+    assert "to fix" in str(caught.value)
+
+
+def test_weight_arithmetic_keeps_the_weight():
+    class Transposed(layers.Layer):
+        def build(self, shape):
+            self.kernel = self.add_weight(shape=(6, shape[-1]), name="kernel")
+
+        def call(self, x):
+            return ops.matmul(x, ops.transpose(self.kernel)) + ops.sum(self.kernel[:, 0] * 2.0)
+
+    inputs = keras.Input((4,))
+    made = traced(keras.Model(inputs, Transposed(name="t")(inputs)))
+    views = [r for node in made.graph.nodes for r in node.inputs if hasattr(r, "stride")]
+    assert all(view.name == "t/kernel" for view in views)
+    assert {(1, 4), (4,)} <= {view.stride for view in views} | {view.stride[::-1] for view in views}
+
+
+def test_control_flow_is_followed():
+    class Loops(layers.Layer):
+        def build(self, shape):
+            self.w = self.add_weight(shape=(shape[-1], shape[-1]), name="w")
+
+        def call(self, x):
+            x = ops.cond(ops.convert_to_tensor(True), lambda: ops.matmul(x, self.w), lambda: x)
+            x = ops.fori_loop(0, 2, lambda i, y: ops.tanh(ops.matmul(y, self.w)), x)
+            last, _ = ops.scan(lambda c, _: (ops.matmul(c, self.w), None), x, xs=None, length=2)
+            return ops.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y + 1.0), (0, last))[1]
+
+    inputs = keras.Input((4,))
+    model = keras.Model(inputs, Loops()(inputs))
+    made = traced(model)
+    assert sum(entry.name == "Matmul" for entry in made.tracer.tape.entries) == 5
+    expected = called(model, made, arguments(made))[0]
+    np.testing.assert_allclose(as_array(replayed(made, model, 0)[0]), expected, rtol=1e-5, atol=1e-5)
+
+
+def test_another_thread_is_not_recorded():
+    import threading
+
+    from autoinit.frontends.keras.patches import tracing
+    from autoinit.frontends.keras.tracer import Tracer
+
+    tracer = Tracer({}, CustomRules(), False)
+    done = []
+
+    def elsewhere():
+        done.append(as_array(ops.add(np.ones(2, "float32"), 1.0)))
+        done.append(keras.Model(i := keras.Input((3,)), ops.relu(i)))
+
+    with tracing(tracer):
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert len(done) == 2 and not tracer.tape.entries
+
+
+def test_a_thousand_layers_nested():
+    x = inputs = keras.Input((4,))
+    for k in range(10):
+        y = outer = keras.Input((4,))
+        for j in range(10):
+            z = inner = keras.Input((4,))
+            for _ in range(10):
+                z = layers.Dense(4, use_bias=False)(z)
+            y = keras.Model(inner, z, name=f"in{j}")(y)
+        x = keras.Model(outer, y, name=f"out{k}")(x)
+    made = traced(keras.Model(inputs, x))
+    assert len(made.graph.parameters) == 1000
+    assert len({node.module for node in made.graph.nodes if node.module.startswith("out9/in9/")}) == 10

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...core.drawing import centred_bias, check_part, covers, fill, kind_of, region
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
-from .variables import has_values, parameters_of, shape_of, values_of
+from .variables import give_values, parameters_of, shape_of, values_of
 
 
 def apply(plan: Plan, model: Any, seed: int) -> Any:
@@ -42,7 +42,7 @@ def _needs_work(entry: ParameterPlan, plan: Plan) -> bool:
 def _drawn(variable: Any, entry: ParameterPlan, plan: Plan, seed: int) -> NDArray[Any]:
     """New values for a variable (regions that no part covers keep theirs), leaving it alone."""
     flat = _present(variable) if not covers(entry) else np.empty(int(np.prod(entry.shape)), dtype=_dtype(variable))
-    fill(flat, entry, plan.distribution, seed)
+    fill(flat, entry, plan.distribution, seed, plan.exact)
     return flat.reshape(entry.shape)
 
 
@@ -51,16 +51,14 @@ def _dtype(variable: Any) -> Any:
 
 
 def _present(variable: Any) -> NDArray[Any]:
-    if not has_values(variable):
-        variable._deferred_initialize()
+    give_values(variable)
     array = values_of(variable)
     assert array is not None
     return np.array(array, dtype=_dtype(variable)).reshape(-1)
 
 
 def _give(variable: Any, array: NDArray[Any]) -> None:
-    if not has_values(variable):
-        variable._deferred_initialize()
+    give_values(variable)
     variable.assign(array)
 
 

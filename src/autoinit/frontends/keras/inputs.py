@@ -85,7 +85,7 @@ def call_arguments(model: Any, inputs: Any) -> tuple[list[Any], dict[str, Any], 
     notes: list[str] = []
     for position, leaf in enumerate(leaves):
         leaf.position = position
-        notes += _with_sizes(leaf)
+        notes += with_sizes(leaf)
     return args, kwargs, notes
 
 
@@ -205,7 +205,7 @@ def _all_names(model: Any) -> list[str]:
     return list(inspect.signature(model.call).parameters)
 
 
-def _with_sizes(leaf: Leaf) -> list[str]:
+def with_sizes(leaf: Leaf) -> list[str]:
     """Fill in sizes that are not given, and say so."""
     if not isinstance(leaf.item, Input) or None not in leaf.item.shape:
         return []

@@ -8,7 +8,7 @@ from typing import Any
 
 import keras
 import numpy as np
-from keras import ops
+from keras.src.backend.common import global_state
 from numpy.typing import NDArray
 
 from ...core.graph import Parameter, ParameterView
@@ -73,6 +73,15 @@ def has_values(variable: Any) -> bool:
     return getattr(variable, "_value", None) is not None
 
 
+def give_values(variable: Any) -> None:
+    """Carry out a deferred initialization now, and only this one."""
+    if has_values(variable):
+        return
+    variable._deferred_initialize()
+    pending = global_state.get_global_attribute("uninitialized_variables") or []
+    global_state.set_global_attribute("uninitialized_variables", [v for v in pending if v is not variable])
+
+
 def values_of(variable: Any) -> NDArray[Any] | None:
     """The present values, without autocasting; None if there are none."""
     if not has_values(variable):
@@ -90,8 +99,10 @@ def as_array(tensor: Any) -> NDArray[Any]:
     elif hasattr(tensor, "detach"):
         tensor = tensor.detach()
         array = (tensor.float() if str(tensor.dtype) == "torch.bfloat16" else tensor).cpu().numpy()
+    elif callable(getattr(tensor, "numpy", None)):
+        array = np.asarray(tensor.numpy())
     else:
-        array = np.asarray(ops.convert_to_numpy(tensor))
+        array = np.asarray(tensor)
     return array.astype(np.float32) if array.dtype.kind == "V" or str(array.dtype) == "bfloat16" else array
 
 

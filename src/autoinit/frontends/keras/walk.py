@@ -16,7 +16,7 @@ from ...core.graph import Graph, Value
 from ...core.signal import Signal
 from ...errors import AutoInitError, InputError, TraceError
 from ..custom import CustomRules, patched_functions
-from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic
+from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic, with_sizes
 from .patches import LOCK, names_kept, tracing
 from .tape import flattened, mapped
 from .tracer import Tracer
@@ -88,16 +88,7 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
     def given(leaf: Any) -> Any:
         if not isinstance(leaf, Leaf):
             return leaf
-        tensor = KerasTensor(leaf.shape, dtype=leaf.dtype)
-        tracer.given(tensor, leaf.position)
-        if leaf.is_signal:
-            value = tracer.value(leaf.shape)
-            tracer.set(tensor, value)
-            tracer.graph.inputs.append((value, leaf.item))
-            signals[value.id] = leaf.signal()
-        else:
-            tracer.set(tensor, tracer.sampled(tensor))
-        return tensor
+        return introduce(tracer, leaf, signals)
 
     with names_kept():
         tensor_args, tensor_kwargs = mapped(given, args), mapped(given, kwargs)
@@ -120,6 +111,21 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
             tracer.graph.outputs.append(reference)
     tracer.graph.parameters = describe_parameters(parameters)
     return made
+
+
+def introduce(tracer: Tracer, leaf: Leaf, signals: dict[int, Signal]) -> KerasTensor:
+    """The symbolic tensor of an input, with its signal; integers become constants that hold a sample."""
+    with_sizes(leaf)
+    tensor = KerasTensor(leaf.shape, dtype=leaf.dtype)
+    tracer.given(tensor, leaf.position)
+    if leaf.is_signal:
+        value = tracer.value(leaf.shape)
+        tracer.set(tensor, value)
+        tracer.graph.inputs.append((value, leaf.item))
+        signals[value.id] = leaf.signal()
+    else:
+        tracer.set(tensor, tracer.sampled(tensor))
+    return tensor
 
 
 def _function_node(tracer: Tracer, rule: Any, function: Any, inputs: Any, output: Any, label: str) -> None:
