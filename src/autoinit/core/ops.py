@@ -24,6 +24,7 @@ VOCABULARY: dict[str, str] = {
     # elementwise: rules/elementwise.py
     "elementwise": "(*operands, broadcast); fn: name in core.activations.FUNCTIONS; params: floats; "
     "scalars: {operand position: number} for operands that are plain numbers",
+    "affine": "(x, scale, shift): scale and shift are constants that broadcast to x; rules/affine.py",
     # softmax and attention: rules/attention.py
     "softmax": "(x); axis; log: bool",
     "attention": "(q, k, v, [mask]); (..., tokens, features); causal; scale; dropout; "

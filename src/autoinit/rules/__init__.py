@@ -3,6 +3,7 @@
 from ..core.outcome import RuleSet
 from ..core.signal import independent as _forget
 from . import (
+    affine,
     attention,
     contract,
     convolution,
@@ -26,7 +27,7 @@ independent = RuleSet({}, project=_forget)
 """The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``."""
 
 __all__ = [
-    "RULES", "Context", "RuleSet", "attention", "contract", "convolution", "cumulative", "custom", "elementwise",
-    "experts", "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce", "resample", "rule",
-    "scatter", "shape",
+    "RULES", "Context", "RuleSet", "affine", "attention", "contract", "convolution", "cumulative", "custom",
+    "elementwise", "experts", "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce",
+    "resample", "rule", "scatter", "shape",
 ]  # fmt: skip

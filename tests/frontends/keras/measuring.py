@@ -34,24 +34,10 @@ class Beside(keras.layers.Layer):
     def build(self, *shapes: Any) -> None:
         pass  # what is inside builds itself
 
-    def call(self, *inputs: Any, training: Any = None) -> Any:
+    def call(self, inputs: Any, training: Any = None) -> Any:
         if isinstance(self.function, keras.layers.Layer) and self.function._call_has_training_arg:
-            return self.function(*inputs, training=training)
-        return self.function(*inputs)
-
-
-class Together(keras.layers.Layer):
-    """A function of several tensors as a layer of several arguments."""
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def build(self, *shapes: Any) -> None:
-        pass
-
-    def call(self, *inputs: Any) -> Any:
-        return self.function(list(inputs))
+            return self.function(inputs, training=training)
+        return self.function(inputs)
 
 
 def array(x: Any) -> np.ndarray[Any, Any]:
@@ -86,7 +72,7 @@ def moments(
     means, seconds = [], []
     for _ in range(repeats):
         given = [ops.convert_to_tensor(i.sample(rng).astype(i.dtype or "float32")) for i in inputs]
-        y = array(keras.tree.flatten(model(*given, training=training))[0])
+        y = array(keras.tree.flatten(model(given if len(given) > 1 else given[0], training=training))[0])
         assert y.shape == tuple(row.shape)
         means.append(y.mean())
         seconds.append(np.square(y).mean())

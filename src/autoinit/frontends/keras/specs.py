@@ -10,9 +10,9 @@ from keras.src import backend
 
 def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As the operation itself says, or else as its backend finds when it traces the operation alone."""
-    if type(op).__name__ == "DotProductAttention":  # its own answer is the query's shape, whatever the values are
-        query, value = args[0], args[2] if len(args) > 2 else kwargs["value"]
-        return KerasTensor((*query.shape[:-1], value.shape[-1]), dtype=query.dtype)
+    corrected = CORRECTED.get(type(op).__name__)
+    if corrected is not None:
+        return corrected(op, *args, **kwargs)
     try:
         return op.compute_output_spec(*_ungrouped(op, args), **kwargs)
     except Exception as error:
@@ -20,6 +20,24 @@ def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             return backend.compute_output_spec(op.call, *args, **kwargs)
         except Exception:
             raise error from None
+
+
+def _attended(op: Any, query: Any, key: Any, value: Any, *rest: Any, **others: Any) -> KerasTensor:
+    """The width is that of the values, not of the query."""
+    return KerasTensor((*query.shape[:-1], value.shape[-1]), dtype=query.dtype)
+
+
+def _pooled(op: Any, inputs: Any) -> KerasTensor:
+    """The spatial axes are those between (or behind) batch and channels, whatever their number."""
+    n = len(inputs.shape) - 2
+    sizes = (op.output_size,) * n if isinstance(op.output_size, int) else tuple(op.output_size)
+    first = backend.standardize_data_format(op.data_format) == "channels_first"
+    batch, channels = inputs.shape[0], inputs.shape[1 if first else -1]
+    return KerasTensor((batch, channels, *sizes) if first else (batch, *sizes, channels), dtype=inputs.dtype)
+
+
+CORRECTED = {"DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled}
+"""Operations whose own answer is not what they make."""
 
 
 def _ungrouped(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -190,7 +190,7 @@ class Tracer:
             rule = self.custom.for_module(layer)
             if rule is not None and not self.suppressed:
                 return self._with_rule(rule, layer, args, kwargs)
-            if layer_lowering(type(layer)) is not None:
+            if layer_lowering(layer) is not None:
                 args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
                 with self.pause():
                     outputs = output_spec(layer, args, kwargs)

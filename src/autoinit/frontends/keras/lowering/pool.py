@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from keras import backend
 
 from .arithmetic import elementwise, first, step
@@ -28,17 +29,22 @@ def pool(call: Call) -> None:
         call.emit("max_pool", [x], axes=axes, window=window, stride=stride, padding=padding, dilation=(1,) * len(axes))
         return
     if backend.backend() == "torch" and any(low != high for low, high in padding):
-        x, padding = _border_copied(call, x, axes, padding), ((0, 0),) * len(axes)
+        matrices = {
+            a: _border_copied(shape[a], w, s, low, shape_of(call.outputs[0])[a])
+            for a, w, s, (low, _) in zip(axes, window, stride, padding, strict=True)
+        }
+        call.emit("interpolate", [x], axes=axes, mode="linear", align_corners=False, matrices=matrices)
+        return
     call.emit("average_pool", [x], axes=axes, window=window, stride=stride, padding=padding, include_pad=False)
 
 
-def _border_copied(call: Call, x: Any, axes: tuple[int, ...], padding: Any) -> Any:
-    """Uneven borders are copies of the outermost entries on the PyTorch backend."""
-    pads = [(0, 0)] * len(shape_of(x))
-    for axis, pair in zip(axes, padding, strict=True):
-        pads[axis] = pair
-    shape = tuple(n + low + high for n, (low, high) in zip(shape_of(x), pads, strict=True))
-    return call.emit("pad", [x], [shape], pads=tuple(pads), mode="replicate", value=0.0)[0]
+def _border_copied(n: int, window: int, stride: int, low: int, new: int) -> np.ndarray[Any, Any]:
+    """(new, n) weights of means over windows; on the PyTorch backend uneven borders copy the outermost entry."""
+    weights = np.zeros((new, n))
+    for i in range(new):
+        for k in range(window):
+            weights[i, min(max(i * stride + k - low, 0), n - 1)] += 1.0 / window
+    return weights
 
 
 @keras_op("AdaptiveMaxPool", "AdaptiveAveragePool")

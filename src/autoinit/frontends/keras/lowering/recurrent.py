@@ -26,7 +26,7 @@ FUNCTIONS = {
     "linear": "identity", "relu": "relu", "relu6": "relu6", "tanh": "tanh", "sigmoid": "sigmoid", "elu": "elu",
     "selu": "selu", "silu": "silu", "softplus": "softplus", "softsign": "softsign", "hard_sigmoid": "hardsigmoid",
     "hard_silu": "hardswish", "hard_tanh": "hardtanh", "gelu": "gelu", "mish": "mish", "exponential": "exp",
-    "log_sigmoid": "log_sigmoid", "tanh_shrink": "tanhshrink", "leaky_relu": None,
+    "log_sigmoid": "log_sigmoid", "tanh_shrink": "tanhshrink",
 }  # fmt: skip
 
 
@@ -101,22 +101,13 @@ def _run(call: Call, cell: Any, x: Any, states: list[Any]) -> tuple[Any, list[An
     return made[0], [call.reshaped(value, (batch, units)) for value in made[1:]]
 
 
-@keras_layer("LSTM", "GRU", "SimpleRNN")
+@keras_layer("LSTM", "GRU", "SimpleRNN", "RNN", when=lambda layer: cells_of(layer) is not None)
 def recurrent(call: Call) -> None:
     """The sequence or its last output, and the states if asked for. A mask is taken to let all steps through."""
-    layer, x = call.op, call.get("sequences", call.get("sequence"))
-    cells = cells_of(layer)
-    if cells is None:
-        call.unknown()
-        return
-    over(call, layer, cells, x, call.get("initial_state"))
-
-
-def over(call: Call, layer: Any, cells: list[Any], x: Any, initial: Any) -> None:
-    """Cells stacked on each other, each over the outputs of the one before."""
-    starts = _flat(initial)
-    current, finals = x, []
-    for cell in cells:
+    layer, current = call.op, call.get("sequences", call.get("sequence"))
+    cells = cells_of(layer) or []
+    starts, finals = _flat(call.get("initial_state")), []
+    for cell in cells:  # each over the outputs of the one before
         needed = 2 if kind_of(cell) == "lstm" else 1
         own, starts = starts[:needed], starts[needed:]
         own = [s for s in own if reference_of(call, s) is not None]
@@ -135,12 +126,9 @@ def _flat(states: Any) -> list[Any]:
     return [states]
 
 
-@keras_layer("LSTMCell", "GRUCell", "SimpleRNNCell")
+@keras_layer("LSTMCell", "GRUCell", "SimpleRNNCell", when=lambda cell: kind_of(cell) is not None)
 def cell(call: Call) -> None:
     """One step: a sequence of one."""
-    if kind_of(call.op) is None:
-        call.unknown()
-        return
     x = call.get("inputs", call.get("sequence"))
     batch, features = shape_of(x)
     lifted = call.reshaped(x, (batch, 1, features))

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ....core.graph import Constant
 from .arithmetic import elementwise, step
 from .convolution import image_axes, same_padding
-from .operands import operand, reference_of, settle, shape_of
+from .operands import reference_of, settle, shape_of
 from .table import keras_layer, keras_op, per_axis
 
 if TYPE_CHECKING:
@@ -153,20 +154,23 @@ def grayscale(call: Call) -> None:
 def rescaling(call: Call) -> None:
     """x scale + offset."""
     x = call["inputs"]
-    scale, offset = (_setting(call, s, x) for s in (call.op.scale, call.op.offset))
-    elementwise(call, "add", [step(call, "mul", x, scale), offset])
+    scale, offset = (_setting(s, len(shape_of(x))) for s in (call.op.scale, call.op.offset))
+    _affine(call, x, scale, offset)
 
 
-def _setting(call: Call, value: Any, x: Any) -> Any:
+def _setting(value: Any, ndim: int) -> np.ndarray[Any, Any]:
     """A number, or one per channel, which broadcasts along the last axis (channels first: along the first)."""
-    value = operand(value)
-    if np.ndim(value) == 0:
-        return float(value)
-    channel, _ = image_axes(None, len(shape_of(x)))
     array = np.asarray(value, float)
-    if array.ndim == 1 and channel == 1:
-        return array.reshape(-1, 1, 1)
-    return array
+    channel, _ = image_axes(None, ndim)
+    return array.reshape(-1, 1, 1) if array.ndim == 1 and channel == 1 else array
+
+
+def _affine(call: Call, x: Any, scale: np.ndarray[Any, Any], shift: np.ndarray[Any, Any]) -> None:
+    """One number each: a function of x; tables: one node that knows how they go together."""
+    if scale.size == shift.size == 1:
+        elementwise(call, "affine", [x], float(scale.reshape(-1)[0]), float(shift.reshape(-1)[0]))
+    else:
+        call.emit("affine", [x, *(Constant(a.shape, lambda a=a: a) for a in (scale, shift))])
 
 
 @keras_layer("Normalization")
@@ -182,11 +186,6 @@ def normalization(call: Call) -> None:
         mean, variance = (np.asarray(ops.convert_to_numpy(v), float) for v in (layer.mean, layer.variance))
     deviation = np.maximum(np.sqrt(variance), config.epsilon())
     if layer.invert:
-        elementwise(call, "add", [step(call, "mul", x, _plain(deviation)), _plain(mean)])
+        _affine(call, x, deviation, mean)
     else:
-        elementwise(call, "div", [step(call, "sub", x, _plain(mean)), _plain(deviation)])
-
-
-def _plain(array: np.ndarray[Any, Any]) -> Any:
-    """One number for all as a number."""
-    return float(array.reshape(-1)[0]) if array.size == 1 else array
+        _affine(call, x, 1.0 / deviation, -mean / deviation)

@@ -17,6 +17,7 @@ Lowering = Callable[["Call"], None]
 
 OPERATIONS: dict[str, Lowering] = {}
 LAYERS: dict[str, Lowering] = {}
+CONDITIONS: dict[str, Callable[[Any], bool]] = {}
 
 
 def keras_op(*names: str) -> Callable[[Lowering], Lowering]:
@@ -24,11 +25,14 @@ def keras_op(*names: str) -> Callable[[Lowering], Lowering]:
     return _into(OPERATIONS, names)
 
 
-def keras_layer(*names: str) -> Callable[[Lowering], Lowering]:
+def keras_layer(*names: str, when: Callable[[Any], bool] | None = None) -> Callable[[Lowering], Lowering]:
     """Register a lowering for layers that are taken whole, by the names of their classes ("Dropout").
 
-    It holds for subclasses too, as long as they do not bring a `call` of their own.
+    It holds for subclasses too, as long as they do not bring a `call` of their own. With `when`, only those layers are
+    taken whole that it is true of; the others are entered.
     """
+    if when is not None:
+        CONDITIONS.update(dict.fromkeys(names, when))
     return _into(LAYERS, names)
 
 
@@ -43,27 +47,36 @@ def _into(table: dict[str, Lowering], names: tuple[str, ...]) -> Callable[[Lower
 
 
 @cache
-def layer_lowering(cls: type) -> Lowering | None:
-    """How a layer class is taken whole; None if its `call` is entered."""
+def _known_as(cls: type) -> str | None:
+    """The name under which a layer class is taken whole; None if its `call` is entered."""
     for base in cls.__mro__:
         if base.__module__.startswith("keras.") and base.__name__ in LAYERS:
             same = getattr(cls, "call", None) is getattr(base, "call", None)
-            return LAYERS[base.__name__] if same else None
+            return base.__name__ if same else None
     return None
+
+
+def layer_lowering(layer: Any) -> Lowering | None:
+    """How a layer (or a layer class as such) is taken whole; None if its `call` is entered."""
+    known = isinstance(layer, type)
+    name = _known_as(layer if known else type(layer))
+    if name is None or (not known and name in CONDITIONS and not CONDITIONS[name](layer)):
+        return None
+    return LAYERS[name]
 
 
 def has_lowering(op: Any) -> bool:
     """Whether an operation or layer (object or class) is known."""
     cls = op if isinstance(op, type) else type(op)
     if issubclass(cls, keras.layers.Layer):
-        return layer_lowering(cls) is not None
+        return layer_lowering(op) is not None
     return cls.__name__ in OPERATIONS
 
 
 def lower(call: Call) -> bool:
     """Lower a call; False if nothing is known about its operation."""
     cls = type(call.op)
-    found = layer_lowering(cls) if issubclass(cls, keras.layers.Layer) else OPERATIONS.get(cls.__name__)
+    found = layer_lowering(call.op) if issubclass(cls, keras.layers.Layer) else OPERATIONS.get(cls.__name__)
     if found is None:
         return False
     found(call)
