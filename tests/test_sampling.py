@@ -265,3 +265,16 @@ def test_constant_part() -> None:
     view = torch.zeros(5)
     draw(view, PartPlan([5], [1], 0, "constant", 2.5), "constant", torch.Generator())
     assert view.tolist() == [2.5] * 5
+
+
+@pytest.mark.parametrize("distribution", ["truncated_normal", "normal", "uniform"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_exact_weights(distribution, dtype):
+    """exact=True: mean zero and the planned standard deviation to rounding, not only on average."""
+    model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.Linear(32, 16)).to(dtype)
+    plan = autoinit.initialize(model, autoinit.Input((8, 64)), distribution=distribution, exact=True)
+    rounding = 1e-5 if dtype is torch.float32 else 5e-3
+    for k in (0, 1):
+        w, std = model[k].weight.detach().double(), plan[f"{k}.weight"].parts[0].std
+        assert float(w.std(correction=0)) == pytest.approx(std, rel=rounding)
+        assert abs(float(w.mean())) < rounding * std

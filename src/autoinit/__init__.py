@@ -7,6 +7,7 @@ Importing this package imports no deep learning framework.
 
 from . import baselines, rules
 from .api import check, forget_rule, initialize, measure, plan, rule
+from .classic import AutoInit
 from .core.inputs import Input
 from .core.outcome import RuleSet
 from .core.plan import Plan
@@ -16,6 +17,6 @@ from .errors import AutoInitError
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "check", "forget_rule", "independent",
-    "initialize", "measure", "plan", "rule", "rules",
+    "AutoInit", "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "check", "forget_rule",
+    "independent", "initialize", "measure", "plan", "rule", "rules",
 ]  # fmt: skip

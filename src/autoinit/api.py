@@ -32,6 +32,15 @@ def front_end_of(model: Any) -> Any:
                      fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip
 
 
+def _model(model: Any, abstract: bool = False) -> Any:
+    """A model as it is; one that is given as JSON or config dict is made (abstract: without memory for weights)."""
+    if not isinstance(model, (str, Mapping)):
+        return model
+    from .keras.loading import load
+
+    return load(model, abstract=abstract)
+
+
 def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Teach AutoInit a layer or function of your own.
 
@@ -93,6 +102,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
 def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     """Analyse `model` without touching it, and return what should be done to its parameters.
 
+    model: a torch.nn.Module, a Keras 3 model, or the config dict or JSON string of a Keras model.
     inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
         batch only mean, variance and axis correlations are used.
     variance: the variance every weight layer's output gets (the paper's nu; default 1).
@@ -102,10 +112,11 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.
     keep_zeros: leave parameters that are exactly zero now as they are (default).
     center: "bias" lets biases cancel the mean that comes in.
+    exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
     """
-    return _analyse(model, inputs, read_options(options), check=False)
+    return _analyse(_model(model, abstract=True), inputs, read_options(options), check=False)
 
 
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
@@ -120,6 +131,9 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
 
     Options as for `plan`.
     """
+    if isinstance(model, (str, Mapping)):
+        raise ModelError("weights are set in place, and there is no model here yet", where="model",
+                         received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     made = plan(model, inputs, **options)
     made.apply(model)
     return made
@@ -127,7 +141,7 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
 
 def check(model: Any, inputs: Any = None, **options: Any) -> Plan:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`."""
-    return _analyse(model, inputs, read_options(options), check=True)
+    return _analyse(_model(model), inputs, read_options(options), check=True)
 
 
 def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:
@@ -140,6 +154,7 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
             "'repeats' takes a positive integer", where="option 'repeats'", received=repr(repeats), fix="repeats=1"
         )
     settings = read_options(options)
+    model = _model(model)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]

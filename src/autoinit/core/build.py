@@ -56,7 +56,7 @@ def build_plan(
     return Plan(
         model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
-        outputs=outputs, checked=check,
+        outputs=outputs, checked=check, exact=options.exact,
     )  # fmt: skip
 
 

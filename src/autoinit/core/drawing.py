@@ -19,6 +19,7 @@ from .sampling import CUT, TRUNCATED_STD, UNIFORM_BOUND, name_seed
 Array = NDArray[Any]
 
 KINDS = ("truncated_normal", "normal", "uniform", "orthogonal", "constant", "centre")
+INDEPENDENT = ("truncated_normal", "normal", "uniform")
 CHUNK = 2**20
 
 
@@ -31,11 +32,15 @@ def covers(plan: ParameterPlan) -> bool:
     return sum(prod(part.shape) for part in plan.parts) >= prod(plan.shape)
 
 
-def fill(flat: Array, plan: ParameterPlan, distribution: str, seed: int) -> None:
+def fill(flat: Array, plan: ParameterPlan, distribution: str, seed: int, exact: bool = False) -> None:
     """Draw every part of a parameter into `flat`, its entries in C order. Centring biases become zero."""
     for k, part in enumerate(plan.parts):
         rng = np.random.default_rng(name_seed(seed, plan.name, k))
-        draw(region(flat, part.shape, part.stride, part.offset), part, kind_of(part, distribution), rng)
+        view, kind = region(flat, part.shape, part.stride, part.offset), kind_of(part, distribution)
+        draw(view, part, kind, rng)
+        if exact and kind in INDEPENDENT and view.size > 1:
+            view -= view.mean(dtype=np.float64)
+            view *= part.std / max(float(np.sqrt(np.mean(np.square(view, dtype=np.float64)))), 1e-30)
 
 
 def region(flat: Array, shape: list[int], stride: list[int], offset: int) -> Array:
@@ -118,7 +123,8 @@ def row_sums(weight: Array, rows: list[int], groups: int) -> Array:
         kept = (0, *(r + 1 for r in rows))
     else:
         kept = tuple(rows)
-    return weight.sum(axis=tuple(a for a in range(weight.ndim) if a not in kept)).reshape(-1)
+    summed: Array = weight.sum(axis=tuple(a for a in range(weight.ndim) if a not in kept))
+    return summed.reshape(-1)
 
 
 def check_part(entry: ParameterPlan, part: PartPlan, distribution: str) -> None:

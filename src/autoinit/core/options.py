@@ -26,6 +26,7 @@ class Options:
     only: tuple[str, ...] = ()
     keep_zeros: bool = True
     center: str | None = None
+    exact: bool = False
     rules: Any = None
     strict: bool = field(default=False)
     """Raise when a rule fails instead of falling back (for tests of rules)."""
@@ -52,7 +53,7 @@ def read_options(given: dict[str, Any]) -> Options:
     _positive("variance", options.variance)
     _one_of("distribution", options.distribution, DISTRIBUTIONS)
     _one_of("center", options.center, CENTRES)
-    for name in ("training", "keep_zeros", "strict"):
+    for name in ("training", "keep_zeros", "exact", "strict"):
         _one_of(name, getattr(options, name), (True, False))
     if isinstance(options.seed, bool) or not isinstance(options.seed, int):
         raise _refused("seed", "an integer", options.seed, "seed=0")

@@ -105,6 +105,8 @@ class Plan:
     outputs: list[int] = field(default_factory=list)
     checked: bool = False
     """The plan describes the weights as they are (`check`), and sets nothing."""
+    exact: bool = False
+    """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
 
     def __getitem__(self, name: str) -> ParameterPlan:
         for parameter in self.parameters:

@@ -25,37 +25,41 @@ def layers_of(model: keras.layers.Layer) -> list[keras.layers.Layer]:
 def parameters_of(model: keras.layers.Layer) -> dict[str, Any]:
     """Parameters by name: floating weights that were made to be trained, frozen ones included.
 
-    State (running statistics, seeds, counters) is none of them. The name is the variable's path; where two have the
-    same one, the later ones are numbered.
+    State (running statistics, seeds, counters) is none of them. The name says where the variable is in the model, by
+    the names of the layers that hold it: ``block/dense/kernel``. (Its own path also depends on the scope in which it
+    was made, so that a model and its copy from JSON differ.) Where two have the same one, the later ones are numbered.
     """
     own = {id(v) for layer in layers_of(model) for v in layer._trainable_variables}
     named: dict[str, Any] = {}
     seen: set[int] = set()
-    for layer in layers_in_order(model):
+    for layer, prefix in layers_in_order(model):
         for variable in [*layer._trainable_variables, *layer._non_trainable_variables]:
             if id(variable) in seen or id(variable) not in own or not is_float(variable.dtype):
                 continue
             seen.add(id(variable))
-            name, k = variable.path, 1
+            name, k = prefix + variable.name, 1
             while name in named:
                 k += 1
-                name = f"{variable.path}#{k}"
+                name = f"{prefix}{variable.name}#{k}"
             named[name] = variable
     return named
 
 
-def layers_in_order(model: keras.layers.Layer) -> list[keras.layers.Layer]:
-    """The model and its layers, parents first, in the order in which they are held; without recursion."""
-    found: list[keras.layers.Layer] = []
+def layers_in_order(model: keras.layers.Layer) -> list[tuple[keras.layers.Layer, str]]:
+    """The model and its layers with their place, parents first, in the order in which they are held.
+
+    Without recursion, however deep models are nested.
+    """
+    found: list[tuple[keras.layers.Layer, str]] = []
     seen: set[int] = set()
-    pending = [model]
+    pending = [(model, "")]
     while pending:
-        layer = pending.pop()
+        layer, prefix = pending.pop()
         if id(layer) in seen:
             continue
         seen.add(id(layer))
-        found.append(layer)
-        pending.extend(reversed(layer._layers))
+        found.append((layer, prefix))
+        pending.extend((inner, f"{prefix}{inner.name}/") for inner in reversed(layer._layers))
     return found
 
 

@@ -35,9 +35,20 @@ def fill(out: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int) -> None
         if out.dtype in LOW_PRECISION:
             wide = torch.empty(view.shape, dtype=torch.float32, device=out.device)
             draw(wide, part, kind, generator)
+            if whole.exact:
+                settle(wide, part, kind)
             view.copy_(wide)
         else:
             draw(view, part, kind, generator)
+            if whole.exact:
+                settle(view, part, kind)
+
+
+def settle(view: torch.Tensor, part: PartPlan, kind: str) -> None:
+    """Shift and scale independent entries to have exactly mean zero and the planned standard deviation."""
+    if kind in ("truncated_normal", "normal", "uniform") and view.numel() > 1:
+        view.sub_(view.mean())
+        view.mul_(part.std / view.square().mean().sqrt().clamp(min=1e-30))
 
 
 def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generator) -> None:
