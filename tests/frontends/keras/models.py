@@ -261,3 +261,94 @@ def native_code() -> Any:
     x = inputs = keras.Input((8,))
     x = Native(name="native")(layers.Dense(8, name="before")(x))
     return keras.Model(inputs, layers.Dense(2, name="after")(x))
+
+
+class Positions(layers.Layer):
+    def build(self, shape: Any) -> None:
+        self.table = self.add_weight(shape=(100, shape[-1]), name="table")
+
+    def call(self, x: Any) -> Any:
+        n = ops.shape(x)[1]
+        return x + ops.take(self.table, ops.arange(n), axis=0) + self.table[:n]
+
+
+@model
+def positions() -> Any:
+    inputs = keras.Input((5, 4))
+    return keras.Model(inputs, layers.Dense(2)(Positions()(inputs)))
+
+
+class WeightNormalised(layers.Layer):
+    def build(self, shape: Any) -> None:
+        self.v = self.add_weight(shape=(shape[-1], 8), name="v")
+        self.g = self.add_weight(shape=(8,), initializer="ones", name="g")
+
+    def call(self, x: Any) -> Any:
+        return ops.matmul(x, self.g * self.v / ops.norm(self.v, axis=0, keepdims=True))
+
+
+@model
+def normalised_by_hand() -> Any:
+    inputs = keras.Input((6,))
+    return keras.Model(inputs, WeightNormalised()(inputs))
+
+
+@model
+def convolutional_recurrence() -> Any:
+    inputs = keras.Input((3, 8, 8, 2))
+    return keras.Model(inputs, layers.ConvLSTM2D(4, 3)(inputs))
+
+
+class Own(keras.Operation):
+    """An operation of the user's own."""
+
+    def call(self, x: Any) -> Any:
+        return ops.relu(x) * 2.0
+
+    def compute_output_spec(self, x: Any) -> Any:
+        return keras.KerasTensor(x.shape, x.dtype)
+
+
+@model
+def own_operation() -> Any:
+    inputs = keras.Input((6,))
+    return keras.Model(inputs, layers.Dense(3)(Own()(layers.Dense(6)(inputs))))
+
+
+class Tree(keras.Model):
+    """Layers in lists and dicts, a Sequential inside, a dict returned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trunk = keras.Sequential([layers.Dense(8, "relu"), layers.Dense(4)])
+        self.heads = {"a": layers.Dense(4), "b": [layers.Dense(2)]}
+
+    def call(self, x: Any) -> Any:
+        x = self.trunk(x)
+        rows = ops.stack([ops.tanh(row) for row in x], axis=0) if keras.backend.backend() == "torch" else ops.tanh(x)
+        return {"a": self.heads["a"](rows), "b": self.heads["b"][0](x)}
+
+
+@model
+def layers_in_containers() -> Any:
+    return Tree(), (16, 4)
+
+
+@model
+def hashed_words() -> Any:
+    inputs = keras.Input((5,), dtype="int32")
+    return keras.Model(inputs, layers.Embedding(7, 3)(layers.Hashing(7)(inputs)))
+
+
+@model
+def stacked_cells() -> Any:
+    inputs = keras.Input((5, 4))
+    cells = [layers.LSTMCell(4), layers.GRUCell(3)]
+    return keras.Model(inputs, layers.RNN(cells, return_sequences=True)(inputs))
+
+
+@model
+def augmented() -> Any:
+    inputs = keras.Input((8, 8, 3))
+    x = layers.RandomContrast(0.1)(layers.RandomFlip()(inputs))
+    return keras.Model(inputs, layers.Conv2D(4, 3)(x))

@@ -149,6 +149,30 @@ def test_losses_inside_a_layer_are_not_added():
     assert len(model.losses) == before
 
 
+def test_layers_that_remember_things_forget_the_trace():
+    class Remembers(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.seen, self.count, self.table = [], 0, {"last": None}
+
+        def call(self, x):
+            self.seen.append(x)
+            self.count += 1
+            self.table["last"] = x
+            self.cache = x
+            return x
+
+    inputs = keras.Input((4,))
+    layer = Remembers()
+    model = keras.Model(inputs, layers.Dense(2)(layer(inputs)))
+    layer(np.ones((1, 4), "float32"))
+    before = [*layer.seen], layer.count, layer.table["last"], layer.cache
+    traced(model)
+    after = [*layer.seen], layer.count, layer.table["last"], layer.cache
+    assert len(after[0]) == len(before[0]) and after[1] == before[1]
+    assert after[2] is before[2] and after[3] is before[3]
+
+
 def test_batch_norm_statistics_stay():
     model, _ = MODELS["residual_with_norms"]()
     norm = next(layer for layer in model.layers if isinstance(layer, layers.BatchNormalization))

@@ -14,7 +14,8 @@ LONGEST_SEQUENCE = 64
 the last one."""
 
 
-def _length(n: int) -> int:
+def follow_steps(n: int) -> int:
+    """n, if a loop of that many steps can be unrolled."""
     if n > LONGEST:
         raise NotImplementedError(f"a loop of {n} steps is too long to be followed (more than {LONGEST})")
     return n
@@ -45,7 +46,7 @@ def vectorized_map(function: Callable[..., Any], elements: Any) -> Any:
 def scan(
     f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False, unroll: Any = 1
 ) -> Any:
-    n = _length(int(length if xs is None else tree.flatten(xs)[0].shape[0]))  # type: ignore[arg-type]
+    n = follow_steps(int(length if xs is None else tree.flatten(xs)[0].shape[0]))  # type: ignore[arg-type]
     carry, made = init, []
     for i in reversed(range(n)) if reverse else range(n):
         x = None if xs is None else tree.map_structure(lambda t, i=i: t[i], xs)
@@ -70,14 +71,14 @@ def while_loop(
             break
         state = body(*state)
         state = tuple(state) if isinstance(state, (list, tuple)) else (state,)
-        steps = _length(steps + 1)
+        steps = follow_steps(steps + 1)
     return state[0] if alone else (list(state) if isinstance(loop_vars, list) else state)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
     if isinstance(lower, KerasTensor) or isinstance(upper, KerasTensor):
         raise NotImplementedError("how long a loop runs depends on data")
-    _length(int(upper) - int(lower))
+    follow_steps(int(upper) - int(lower))
     state = init_val
     for i in range(int(lower), int(upper)):
         state = body_fun(i, state)

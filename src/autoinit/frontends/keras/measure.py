@@ -10,6 +10,7 @@ from keras.src import backend
 from ...errors import TraceError
 from ..custom import CustomRules
 from .replay import untouched_state
+from .state import untouched
 from .tape import Entry
 from .variables import as_array, is_float, layers_of
 from .walk import Walk, walk
@@ -38,7 +39,7 @@ def replayed(made: Walk, model: Any, seed: int, observe: Any = None) -> list[Any
     for leaf in made.leaves:
         given[leaf.position] = made.sample(leaf.position, rng)
     try:
-        with untouched_state(other_seeds(model, seed)):
+        with untouched(model), untouched_state(other_seeds(model, seed)):
             values = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
     except Exception as error:
         raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,

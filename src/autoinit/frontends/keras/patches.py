@@ -13,7 +13,7 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import Any
 
-from keras import Operation, Variable, layers
+from keras import KerasTensor, Operation, Variable, layers
 from keras.src import backend
 from keras.src.backend.common import global_state, keras_tensor
 from keras.src.backend.common.keras_tensor import any_symbolic_tensors
@@ -21,7 +21,7 @@ from keras.src.layers import layer as layer_module
 from keras.src.ops import operation
 
 from .backend_calls import DRAWS, as_operation, counterpart, functions
-from .loops import CONTROL
+from .loops import CONTROL, follow_steps
 from .tracer import Tracer
 
 LOCK = threading.RLock()
@@ -67,7 +67,7 @@ def _set(undo: Undo, owner: Any, name: str, value: Any) -> None:
 def _patch_calls(tracer: Tracer, undo: Undo) -> None:
     """Operations and layers come to the tracer; no node is put on a layer; no loss is added."""
     plain_call, plain_symbolic, plain_build = Operation.__call__, Operation.symbolic_call, layers.Layer._maybe_build
-    plain_node, plain_loss = layer_module.Node, layers.Layer.add_loss
+    plain_node, plain_loss, plain_iterate = layer_module.Node, layers.Layer.add_loss, KerasTensor.__iter__
 
     @wraps(plain_call)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -98,6 +98,11 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
     def add_loss(self: Any, loss: Any) -> Any:
         return plain_loss(self, loss) if tracer.idle else None
 
+    def iterate(self: Any) -> Any:
+        if tracer.idle:
+            return plain_iterate(self)
+        return iter([self[k] for k in range(follow_steps(int(self.shape[0])))])
+
     def any_symbolic(args: Any = None, kwargs: Any = None) -> bool:
         if tracer.idle:
             return any_symbolic_tensors(args, kwargs)
@@ -108,6 +113,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
     _set(undo, layers.Layer, "_maybe_build", maybe_build)
     _set(undo, layers.Layer, "add_loss", add_loss)
     _set(undo, layer_module, "Node", node)
+    _set(undo, KerasTensor, "__iter__", iterate)
     for module in _holders_of_symbolic_test(len(sys.modules)):
         _set(undo, module, "any_symbolic_tensors", any_symbolic)
 
@@ -181,7 +187,7 @@ def _redirected(tracer: Tracer, sub: str, function: Any) -> Callable[..., Any]:
     control = CONTROL.get(f"{sub}.{name}")
     instead = counterpart(sub, name)
     draws = sub == "random" and name in DRAWS
-    inside = [False]
+    depth = [0]
 
     @wraps(function)
     def redirected(*args: Any, **kwargs: Any) -> Any:
@@ -193,12 +199,14 @@ def _redirected(tracer: Tracer, sub: str, function: Any) -> Callable[..., Any]:
             return function(*args, **kwargs)
         if sub == "core" and name == "shape":
             return tuple(args[0].shape)
-        if instead is not None and not inside[0]:
-            inside[0] = True
+        if instead is not None and depth[0] < 2:
+            if depth[0]:  # it looks at its first argument only, which is an array beside a weight
+                args, kwargs = tracer.with_constants(args), tracer.with_constants(kwargs)
+            depth[0] += 1
             try:
                 return instead(*args, **kwargs)
             finally:
-                inside[0] = False
+                depth[0] -= 1
         op, args, kwargs = as_operation(function, sub, args, kwargs)
         return tracer.operation(op, args, kwargs)
 

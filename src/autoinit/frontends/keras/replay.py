@@ -11,11 +11,13 @@ import keras
 import numpy as np
 from keras import KerasTensor
 from keras.src import backend
-from keras.src.backend.common.variables import AutocastScope
+from keras.src.backend.common.variables import AutocastScope, Variable
+from keras.src.ops.nn import ConvTranspose
 from numpy.typing import NDArray
 
 from ...core.graph import Constant
-from .tape import Entry, Tape, flattened, mapped
+from .call import is_tensor
+from .tape import Entry, Tape, mapped
 from .variables import as_array
 
 
@@ -45,6 +47,23 @@ class Replay:
             values = self.run(self.tape.ancestors(tensor), self.sample_input, [tensor])
         return as_array(values[id(tensor)])
 
+    def outputs(self, op: Any, args: Any, kwargs: Any) -> Any:
+        """What an operation (or layer) makes of a sample of its arguments, as symbolic tensors."""
+        assert self.sample_input is not None
+        given = Entry(op, args, kwargs, [], "", "", 0, isinstance(op, keras.layers.Layer)).tensors()
+        before = {id(entry) for tensor in given for entry in self.tape.ancestors(tensor)}
+        entries = [entry for entry in self.tape.entries if id(entry) in before]
+        with untouched_state():
+            values = self.run(entries, self.sample_input, given)
+
+            def real(item: Any) -> Any:
+                return values[id(item)] if isinstance(item, KerasTensor) else item
+
+            made = call_really(op, mapped(real, args), mapped(real, kwargs), isinstance(op, keras.layers.Layer))
+        return keras.tree.map_structure(
+            lambda t: KerasTensor(tuple(t.shape), dtype=backend.standardize_dtype(t.dtype)) if is_tensor(t) else t, made
+        )
+
     def run(
         self, entries: list[Entry], inputs: Callable[[int], Any], wanted: list[Any],
         observe: Callable[[Entry, list[Any]], None] | None = None,
@@ -61,7 +80,8 @@ class Replay:
             if id(item) in values:
                 return values[id(item)]
             if id(item) in self.tape.leaves:
-                return self.tape.leaves[id(item)].value
+                leaf = self.tape.leaves[id(item)]
+                return leaf.value if isinstance(leaf, Variable) else leaf
             values[id(item)] = inputs(self.tape.inputs[id(item)])
             return values[id(item)]
 
@@ -80,20 +100,28 @@ class Replay:
 
 
 def run_entry(entry: Entry, args: Any, kwargs: Any) -> list[Any]:
-    """The real operation (or layer, under its own autocasting) on real tensors; its outputs, flat."""
-    op = entry.op
-    if entry.whole:
+    """The outputs of the real operation on real tensors, flat."""
+    return [t for t in keras.tree.flatten(call_really(entry.op, args, kwargs, entry.whole)) if is_tensor(t)]
+
+
+def call_really(op: Any, args: Any, kwargs: Any, whole: bool) -> Any:
+    """The real operation, or layer under its own autocasting, on real tensors."""
+    if whole:
         with _autocast(op):
             quantized = getattr(op, "quantization_mode", None) is not None
-            made = (op.quantized_call if quantized else op.call)(*args, **kwargs)
-    elif type(op).__name__ == "ConvTranspose":  # its `call` exchanges padding and output padding
-        made = backend.nn.conv_transpose(
-            *args, **kwargs, strides=op.strides, padding=op.padding, output_padding=op.output_padding,
-            data_format=op.data_format, dilation_rate=op.dilation_rate,
-        )  # fmt: skip
-    else:
-        made = op.call(*args, **kwargs)
-    return [t for t in keras.tree.flatten(made) if hasattr(t, "shape")]
+            return (op.quantized_call if quantized else op.call)(*args, **kwargs)
+    if type(op) is ConvTranspose:  # its own `call` takes padding and output padding for each other
+        settings = {k: getattr(op, k) for k in ("strides", "padding", "output_padding", "data_format", "dilation_rate")}
+        return backend.nn.conv_transpose(*args, **kwargs, **settings)
+    try:
+        return op.call(*args, **kwargs)
+    except (TypeError, ValueError):  # some backends want settings as tuples, which symbolic calls keep as lists
+        settings = {k: tuple(v) for k, v in vars(op).items() if isinstance(v, list) and not k.startswith("_")}
+        if not settings:
+            raise
+        other = object.__new__(type(op))
+        vars(other).update(vars(op) | settings)
+        return other.call(*args, **kwargs)
 
 
 @contextmanager
@@ -146,14 +174,9 @@ def runner(
 
 def _tensor(array: Any, like: Any) -> Any:
     shape, dtype = tuple(like.shape), keras.backend.standardize_dtype(like.dtype)
-    array = np.zeros(shape) if array is None else np.asarray(array)
+    array = np.zeros(shape) if array is None else np.broadcast_to(np.asarray(array), shape)
     if dtype == "bool" and array.dtype != bool:
         array = array > array.mean()
     elif "int" in dtype and array.dtype.kind == "f":
         array = np.maximum(np.rint(array), 0)
     return backend.convert_to_tensor(array, dtype=dtype)
-
-
-def real_leaves(structure: Any) -> list[Any]:
-    """The tensors of a structure of real outputs."""
-    return [t for t in flattened(structure) if hasattr(t, "shape")]

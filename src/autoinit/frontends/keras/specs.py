@@ -14,7 +14,7 @@ def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if corrected is not None:
         return corrected(op, *args, **kwargs)
     try:
-        return op.compute_output_spec(*_ungrouped(op, args), **kwargs)
+        return op.compute_output_spec(*_understood(op, args), **kwargs)
     except Exception as error:
         try:
             return backend.compute_output_spec(op.call, *args, **kwargs)
@@ -40,9 +40,12 @@ CORRECTED = {"DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "
 """Operations whose own answer is not what they make."""
 
 
-def _ungrouped(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Convolutions with groups: the operation's own check of channels knows none, so it sees a kernel without."""
-    if type(op).__name__ != "Conv" or len(args) < 2:
+def _understood(op: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments as the operation's own account of shapes knows them: convolutions without groups, cuts as tuples."""
+    name = type(op).__name__
+    if name == "GetItem" and len(args) == 2 and (args[1] is None or args[1] is Ellipsis or isinstance(args[1], slice)):
+        return (args[0], (args[1],))
+    if name != "Conv" or len(args) < 2:
         return args
     x, kernel = args[0], args[1]
     channels = x.shape[1 if backend.standardize_data_format(op.data_format) == "channels_first" else -1]

@@ -34,7 +34,7 @@ class Tape:
     entries: list[Entry] = field(default_factory=list)
     producers: dict[int, tuple[Entry, int]] = field(default_factory=dict)
     leaves: dict[int, Any] = field(default_factory=dict)
-    """Tensors that nothing made: id -> Variable."""
+    """Tensors that nothing made: id -> Variable or array."""
     inputs: dict[int, int] = field(default_factory=dict)
     """Tensors that are model inputs: id -> position."""
     kept: list[Any] = field(default_factory=list)

@@ -91,6 +91,20 @@ class Tracer:
             self.set(leaf, whole_view(self.names[id(variable)], shape))
         return leaf
 
+    def with_constants(self, structure: Any) -> Any:
+        """Arrays as symbolic tensors that stand for constants."""
+
+        def symbolic(item: Any) -> Any:
+            if isinstance(item, (KerasTensor, Variable)) or not is_tensor(item):
+                return item
+            tensor = KerasTensor(tuple(int(n) for n in item.shape), dtype=backend.standardize_dtype(item.dtype))
+            self.set(tensor, self.reference(item))
+            self.tape.leaves[id(tensor)] = item
+            self.tape.kept.append((tensor, item))
+            return tensor
+
+        return mapped(symbolic, structure)
+
     def reference(self, item: Any) -> Reference:
         """What a tensor, variable, array or number stands for in the graph."""
         if item is None or isinstance(item, (Value, ParameterView, Constant)):
@@ -134,9 +148,26 @@ class Tracer:
             return op.call(*args, **kwargs)
         if not type(op).__module__.startswith(("keras.", "autoinit.")):
             return self._entered(op, op.call, args, kwargs)
+        return self.record(op, args, kwargs, self._specified(op, args, kwargs), whole=False)
+
+    def _specified(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The outputs as the operation (or layer) describes them, or as a sample shows them.
+
+        The latter where sizes depend on values: what is not zero, the words of a text.
+        """
         with self.pause():
-            outputs = output_spec(op, args, kwargs)
-        return self.record(op, args, kwargs, outputs, whole=False)
+            try:
+                outputs = output_spec(op, args, kwargs)
+            except Exception as error:
+                return self._shown_by_sample(op, args, kwargs, error)
+            unknown = any(None in tensor.shape for tensor in output_tensors(outputs))
+            return self.replay.outputs(op, args, kwargs) if unknown else outputs
+
+    def _shown_by_sample(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
+        try:
+            return self.replay.outputs(op, args, kwargs)
+        except Exception:
+            raise error from None
 
     def _with_leaves(self, structure: Any) -> Any:
         return mapped(lambda item: item.value if self.is_parameter(item) else item, structure)
@@ -192,9 +223,7 @@ class Tracer:
                 return self._with_rule(rule, layer, args, kwargs)
             if layer_lowering(layer) is not None:
                 args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
-                with self.pause():
-                    outputs = output_spec(layer, args, kwargs)
-                return self.record(layer, args, kwargs, outputs, whole=True)
+                return self.record(layer, args, kwargs, self._specified(layer, args, kwargs), whole=True)
             quantized = getattr(layer, "quantization_mode", None) is not None
             function = equivalent(layer) or (layer.quantized_call if quantized else layer.call)
             return self._entered(layer, function, args, kwargs)
@@ -218,8 +247,7 @@ class Tracer:
     def _closed(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
         args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
         try:
-            with self.pause():
-                outputs = backend.compute_output_spec(op.call, *args, **kwargs)
+            outputs = self._found_out(op, args, kwargs)
         except Exception:
             raise TraceError(
                 f"the model's call failed: {type(error).__name__}: {_first_lines(error)}",
@@ -239,10 +267,19 @@ class Tracer:
         self.opaque(Call(self, op, args, kwargs, made))
         return outputs
 
+    def _found_out(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The outputs of what cannot be followed: its backend traces it, or it runs on a sample."""
+        with self.pause():
+            try:
+                outputs = backend.compute_output_spec(op.call, *args, **kwargs)
+            except Exception:
+                return self.replay.outputs(op, args, kwargs)
+            unknown = any(None in tensor.shape for tensor in output_tensors(outputs))
+            return self.replay.outputs(op, args, kwargs) if unknown else outputs
+
     def _with_rule(self, rule: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
-        with self.pause():
-            outputs = output_spec(layer, args, kwargs)
+        outputs = self._specified(layer, args, kwargs)
         return self.own_node(rule, layer, layer, args, kwargs, outputs, type(layer).__name__)
 
     def own_node(self, rule: Any, owner: Any, op: Any, args: Any, kwargs: Any, outputs: Any, name: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ from ...errors import AutoInitError, InputError, TraceError
 from ..custom import CustomRules, patched_functions
 from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic, with_sizes
 from .patches import LOCK, names_kept, tracing
+from .state import untouched
 from .tape import flattened, mapped
 from .tracer import Tracer
 from .variables import describe_parameters, is_float, layers_of, parameters_of
@@ -93,7 +92,7 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
     with names_kept():
         tensor_args, tensor_kwargs = mapped(given, args), mapped(given, kwargs)
         try:
-            with unmarked(model), tracing(tracer), patched_functions(custom, tracer, _function_node):
+            with untouched(model), tracing(tracer), patched_functions(custom, tracer, _function_node):
                 out = model(*tensor_args, **tensor_kwargs, training=training)
         except AutoInitError:
             raise
@@ -133,18 +132,6 @@ def _function_node(tracer: Tracer, rule: Any, function: Any, inputs: Any, output
     if tracer.idle:  # another thread's, or one that only finds out shapes
         return
     tracer.own_node(rule, function, None, args, kwargs, output, label)
-
-
-@contextmanager
-def unmarked(model: Any) -> Iterator[None]:
-    """Layers do not remember that they were called."""
-    marks = [(layer, layer.__dict__.get("_called")) for layer in layers_of(model)]
-    try:
-        yield
-    finally:
-        for layer, called in marks:
-            if called is not None and layer.__dict__.get("_called") != called:
-                object.__setattr__(layer, "_called", called)
 
 
 def _describe(structure: Any) -> str:
