@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import sqrt
+from math import prod, sqrt
 
-from .graph import Graph, Node, ParameterView
+from .graph import Graph, Node, ParameterView, Reference
 from .weights import Part
 
 _WEIGHTS = {"linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,), "grouped_linear": (1,)}
@@ -23,9 +23,16 @@ def bias_slot(node: Node) -> int | None:
 
 
 def gain_slots(node: Node) -> tuple[int, ...]:
+    """Operands that scale the other one. A weight times a number, or times a smaller parameter, is no gain."""
     if node.op == "elementwise" and node.attrs.get("fn") == "mul":
-        return (0, 1)
+        return tuple(slot for slot in (0, 1) if _scales(node.inputs[slot], node.inputs[1 - slot]))
     return _GAINS.get(node.op, ())
+
+
+def _scales(gain: Reference, other: Reference) -> bool:
+    if not isinstance(gain, ParameterView):
+        return True
+    return other is not None and not (isinstance(other, ParameterView) and prod(other.shape) < prod(gain.shape))
 
 
 def unknown_value(node: Node, slot: int) -> float:
