@@ -23,7 +23,7 @@ def bias_slot(node: Node) -> int | None:
 
 
 def gain_slots(node: Node) -> tuple[int, ...]:
-    """Operands that scale the other one. A weight times a number, or times a smaller parameter, is no gain."""
+    """Operands that scale the other one. A matrix times a number, or times a smaller parameter, is no gain."""
     if node.op == "elementwise" and node.attrs.get("fn") == "mul":
         return tuple(slot for slot in (0, 1) if _scales(node.inputs[slot], node.inputs[1 - slot]))
     return _GAINS.get(node.op, ())
@@ -32,7 +32,9 @@ def gain_slots(node: Node) -> tuple[int, ...]:
 def _scales(gain: Reference, other: Reference) -> bool:
     if not isinstance(gain, ParameterView):
         return True
-    return other is not None and not (isinstance(other, ParameterView) and prod(other.shape) < prod(gain.shape))
+    if other is None:
+        return sum(n > 1 for n in gain.shape) <= 1
+    return not (isinstance(other, ParameterView) and prod(other.shape) < prod(gain.shape))
 
 
 def unknown_value(node: Node, slot: int) -> float:
