@@ -5,12 +5,11 @@ Every part of a parameter has a generator of its own, seeded by the user's seed 
 
 from __future__ import annotations
 
-from math import erf, isfinite, prod, sqrt
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import erfinv
 
 from ..errors import PlanError
 from .plan import ParameterPlan, PartPlan
@@ -65,13 +64,8 @@ def draw(view: Array, part: PartPlan, kind: str, rng: np.random.Generator) -> No
 
 
 def _independent(out: Array, std: float, kind: str, rng: np.random.Generator) -> None:
-    """Independent values with standard deviation `std`, a chunk at a time.
-
-    The truncated normal is a normal cut at two of its own standard deviations, widened to keep `std`, by inversion:
-    sqrt(2) erfinv(u) with u uniform between the distribution function's values at the cuts.
-    """
+    """Independent values with standard deviation `std`, a chunk at a time."""
     wide = np.float64 if out.dtype == np.float64 else np.float32
-    edge = erf(CUT / sqrt(2.0))
     for start in range(0, out.size, CHUNK):
         n = min(CHUNK, out.size - start)
         if kind == "normal":
@@ -79,12 +73,22 @@ def _independent(out: Array, std: float, kind: str, rng: np.random.Generator) ->
         elif kind == "uniform":
             made = (rng.random(n, dtype=wide) * wide(2.0) - wide(1.0)) * wide(UNIFORM_BOUND * std)
         elif kind == "truncated_normal":
-            made = erfinv((rng.random(n, dtype=wide) * wide(2.0) - wide(1.0)) * wide(edge))
-            made *= wide(sqrt(2.0) * std / TRUNCATED_STD)
+            made = _truncated_normal(n, rng, wide) * wide(std / TRUNCATED_STD)
         else:
             raise PlanError("the plan asks for a filling that does not exist", where="Plan.apply", received=kind,
                             fix="make a new plan")  # fmt: skip
         out[start : start + n] = made
+
+
+def _truncated_normal(n: int, rng: np.random.Generator, wide: Any) -> Array:
+    """A unit normal cut at `CUT`: what lies outside is drawn again."""
+    made: Array = rng.standard_normal(n, dtype=wide)
+    outside = np.flatnonzero(np.abs(made) > CUT)
+    while outside.size:
+        again = rng.standard_normal(outside.size, dtype=wide)
+        made[outside] = again
+        outside = outside[np.abs(again) > CUT]
+    return made
 
 
 def orthogonal(shape: tuple[int, ...], part: PartPlan, rng: np.random.Generator) -> Array:
