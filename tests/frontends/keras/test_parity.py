@@ -241,7 +241,7 @@ def shared():
     a, b = K.Activation("tanh")(layer(x)), K.Activation("tanh")(layer(y))
     c = layer(K.Subtract()([K.Maximum()([a, b]), K.Multiply()([a, b])]))
     keras_net = keras.Model([x, y], K.Dense(4)(K.Average()([a, b, c])))
-    inputs = (Input((BATCH, 32)), Input((BATCH, 32), mean=1.0))
+    inputs = (Input((BATCH, 32), mean=1.0), Input((BATCH, 32), mean=1.0))
     return Shared(), inputs, keras_net, list(inputs)
 
 
