@@ -12,7 +12,7 @@ from keras import layers  # noqa: E402
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
 
-from .measuring import LAWS, at_target, moments, output_of  # noqa: E402
+from .measuring import LAWS, array, at_target, moments, output_of  # noqa: E402
 
 IMAGE, SERIES, VOLUME, ROWS = (16, 8, 8, 16), (32, 12, 16), (8, 5, 5, 4, 8), (256, 64)
 CHANCE = {
@@ -165,3 +165,40 @@ def test_weights_behind_norms() -> None:
             keras.Input((8, 8, 8)), layers.Conv2D(32, 3, padding="same"), norm(), layers.Activation("gelu"),
             layers.Dropout(0.1), layers.Conv2D(32, 3, padding="same"),
         ]), Input((16, 8, 8, 8)), model_error=0.03)  # fmt: skip
+
+
+SPECTRAL = {
+    "Dense": (lambda: layers.Dense(48), (64, 32)),
+    "Conv2D": (lambda: layers.Conv2D(16, 3), IMAGE),
+    "Conv2D, many iterations": (lambda: layers.Conv2D(16, 3), IMAGE),
+}
+
+
+@pytest.mark.parametrize("name", SPECTRAL)
+def test_spectral_normalization(name: str) -> None:
+    """The scale of the kernel is divided out in training: what comes out is predicted, and does not depend on it."""
+    build, shape = SPECTRAL[name]
+    given = Input(shape, mean=0.3, variance=1.5)
+    rows = []
+    for scale in (0.1, 3.0):
+        keras.utils.set_random_seed(0)
+        layer = layers.SpectralNormalization(build(), power_iterations=30 if "many" in name else 1)
+        model = keras.Sequential([keras.Input(shape[1:]), layer, layers.Dense(8)])
+        layer.kernel.assign(array(layer.kernel) * scale)
+        plan = autoinit.plan(model, given)
+        kernel = next(p for p in plan.parameters if p.name.endswith("kernel"))
+        assert kernel.action == "kept" and not plan.unreached()
+        rows.append(next(t for t in plan.tensors if t.weight is not None))
+        x = given.sample(np.random.default_rng(0)).astype("float32")
+        before = array(layer.kernel), array(layer.vector_u)
+        y = array(layer(x, training=True))
+        layer.kernel.assign(before[0])
+        layer.vector_u.assign(before[1])
+        assert rows[-1].second == pytest.approx(np.square(y).mean(), rel=0.1)
+    assert rows[0].second == pytest.approx(rows[1].second, rel=1e-5)
+
+
+def test_spectral_normalization_outside_training() -> None:
+    model = keras.Sequential([keras.Input((32,)), layers.SpectralNormalization(layers.Dense(48))])
+    plan = autoinit.plan(model, Input((64, 32)), training=False)
+    assert plan.parameters[0].action == "set" and plan.tensors[-1].second == pytest.approx(1.0)

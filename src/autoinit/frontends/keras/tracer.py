@@ -105,6 +105,16 @@ class Tracer:
 
         return mapped(symbolic, structure)
 
+    @contextmanager
+    def standing_for(self, variable: Any, tensor: KerasTensor) -> Iterator[None]:
+        """Inside, whoever reads the variable gets `tensor`, which was computed from it."""
+        leaf = self.leaf(variable)
+        self._leaves[id(variable)] = tensor
+        try:
+            yield
+        finally:
+            self._leaves[id(variable)] = leaf
+
     def reference(self, item: Any) -> Reference:
         """What a tensor, variable, array or number stands for in the graph."""
         if item is None or isinstance(item, (Value, ParameterView, Constant)):
@@ -225,7 +235,7 @@ class Tracer:
                 args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
                 return self.record(layer, args, kwargs, self._specified(layer, args, kwargs), whole=True)
             quantized = getattr(layer, "quantization_mode", None) is not None
-            function = equivalent(layer) or (layer.quantized_call if quantized else layer.call)
+            function = equivalent(layer, self) or (layer.quantized_call if quantized else layer.call)
             return self._entered(layer, function, args, kwargs)
         finally:
             self.module = outer

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from keras import config
 
 from ....core.graph import Value
+from ..spectral import normalised
 from .arithmetic import elementwise, step
 from .operands import reference_of, shape_of
 from .table import axes_of, axis_of, keras_layer, keras_op
@@ -123,3 +124,9 @@ def group_norm(call: Call) -> None:
         axes=tuple(a for a in range(1, len(shape)) if a != axis), centre=True, channel_axes=(axis,),
         eps=float(layer.epsilon), use_running=False, groups=groups,
     )  # fmt: skip
+
+
+@keras_op("SpectralKernel")
+def spectral(call: Call) -> None:
+    """A weight whose own scale is divided out."""
+    call.emit("custom", [call["kernel"]], rule=normalised, owner=call.op.layer, users_own=False, scale_free=True)
