@@ -68,6 +68,7 @@ def _independent(out: Array, std: float, kind: str, rng: np.random.Generator) ->
     wide = np.float64 if out.dtype == np.float64 else np.float32
     for start in range(0, out.size, CHUNK):
         n = min(CHUNK, out.size - start)
+        made: Array
         if kind == "normal":
             made = rng.standard_normal(n, dtype=wide) * wide(std)
         elif kind == "uniform":
