@@ -42,6 +42,13 @@ def test_group_norm(x, groups):
           model_error=0.03, repeats=200)  # fmt: skip
 
 
+def test_group_norm_of_channels_that_come_last():
+    """The groups are made of the axis that scale and shift run along."""
+    last = components((6, 4, 4, 8), 0.7, {(0, 1, 2, 3): 1.0, (0, 3): 0.6, (3,): 0.4})
+    run = lambda t: F.group_norm(t.movedim(3, 1), 2, eps=1e-5).movedim(1, 3)  # noqa: E731
+    check("normalize", [last], run, axes=(1, 2), centre=True, channel_axes=(3,), eps=1e-5, groups=2, model_error=0.03)
+
+
 TOKENS = [
     components((5, 7, 16), 0.0, {(0, 1, 2): 1.0}),
     components((5, 7, 16), 2.0, {(0, 1, 2): 0.5, (0, 2): 0.5, (0, 1): 0.4}),
