@@ -160,7 +160,7 @@ MODEL_ERROR = {
 @pytest.mark.parametrize("name", CASES)
 def test_operation(name: str) -> None:
     function, shape = CASES[name]
-    moments(function, Input(shape, mean=0.4, variance=0.8), model_error=MODEL_ERROR.get(name, 0.0), repeats=24)
+    moments(function, Input(shape, mean=0.4, variance=0.8), model_error=MODEL_ERROR.get(name, 0.0), repeats=16)
 
 
 SIMULATED = {
