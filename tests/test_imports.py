@@ -15,6 +15,8 @@ ALLOWED = {
     "core": {"core", "errors"},
     "rules": {"core", "rules", "errors"},
     "frontends": {"core", "rules", "frontends", "errors"},
+    "keras": {"core", "rules", "frontends", "keras", "errors"},
+    "testing": {"core", "rules", "frontends", "testing", "errors"},
     "errors.py": set(),
     "measurement.py": {"core", "errors"},
 }

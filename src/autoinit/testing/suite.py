@@ -1,0 +1,236 @@
+"""What every front end has to do, as tests. A front end's test module subclasses `FrontEndSuite`:
+
+class TestTorch(FrontEndSuite):
+    def build(self, model): ...
+
+and pytest runs the rest: the same numbers as the core alone, nothing touched by analysis, all or nothing in apply.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import autoinit
+
+from ..core.plan import Plan
+from ..errors import AutoInitError, PlanError
+from .reference import reference_plan, words
+from .specs import MODELS, Activation, Dense, Model
+
+SEEDS = 5
+
+
+def stds(plan: Plan) -> list[float]:
+    """Standard deviations of the weights, in the order in which they are first used."""
+    return [plan[row.weight].parts[0].std for row in plan.weight_layers if row.weight and row.target is not None]
+
+
+class FrontEndSuite:
+    """Subclass it, and say how your framework builds, reads and writes models."""
+
+    # --- what a front end's tests have to say -------------------------------------------------------------------------
+
+    def build(self, model: Model) -> Any:
+        """The specified model in this framework, with random weights and biases."""
+        raise NotImplementedError
+
+    def read(self, model: Any) -> dict[str, NDArray[Any]]:
+        """Copies of all parameters by their names in a plan."""
+        raise NotImplementedError
+
+    def write(self, model: Any, name: str, values: NDArray[Any]) -> None:
+        """Overwrite a parameter."""
+        raise NotImplementedError
+
+    def freeze(self, model: Any, name: str) -> None:
+        """Mark a parameter as not to be trained."""
+        raise NotImplementedError
+
+    def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """An input shape (batch, *spatial, features) in the order of this framework."""
+        return shape
+
+    def axis(self, axis: int, ndim: int) -> int:
+        """Where an axis of the specified input is in this framework."""
+        return axis
+
+    # --- the tests ---------------------------------------------------------------------------------
+
+    def inputs(self, model: Model) -> Any:
+        if model.vocabulary is not None:
+            return words(model)
+        correlation = {self.axis(a, len(model.shape)): r for a, r in model.correlation.items()}
+        return autoinit.Input(self.shape(model.shape), model.mean, model.variance, correlation or 0.0)
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_same_numbers_as_the_core(self, name: str) -> None:
+        spec = MODELS[name]
+        wanted, found = reference_plan(spec), autoinit.plan(self.build(spec), self.inputs(spec))
+        assert stds(found) == pytest.approx(stds(wanted), rel=1e-6)
+        one, two = wanted.tensors[wanted.outputs[0]], found.tensors[found.outputs[0]]
+        assert (two.mean, two.variance) == pytest.approx((one.mean, one.variance), rel=1e-6, abs=1e-9)
+        assert not [n for n in found.notes if n.kind in ("passed", "simulated")]
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_analysis_touches_nothing(self, name: str) -> None:
+        spec = MODELS[name]
+        model = self.build(spec)
+        before = self.read(model)
+        autoinit.plan(model, self.inputs(spec))
+        autoinit.check(model, self.inputs(spec))
+        autoinit.measure(model, self.inputs(spec))
+        self.same(before, self.read(model))
+
+    @pytest.mark.parametrize("name", MODELS)
+    def test_weights_are_drawn_as_planned(self, name: str) -> None:
+        spec = MODELS[name]
+        model = self.build(spec)
+        plan = autoinit.initialize(model, self.inputs(spec))
+        values = self.read(model)
+        for entry in plan.parameters:
+            if entry.action == "set":
+                w = values[entry.name]
+                error = 5 * (2 * w.size) ** -0.5
+                assert w.std() == pytest.approx(entry.parts[0].std, rel=error), entry.name
+            elif entry.action == "zero":
+                assert not values[entry.name].any(), entry.name
+
+    @pytest.mark.parametrize("name", ["dense", "dropout", "batch norm", "layer norm", "branches", "embedding"])
+    def test_measurement_agrees(self, name: str) -> None:
+        spec = MODELS[name]
+        model = self.build(spec)
+        plan = autoinit.plan(model, self.inputs(spec))
+        found: dict[int, list[float]] = {}
+        for seed in range(SEEDS):
+            plan.apply(model, seed=seed)
+            for row in autoinit.measure(model, self.inputs(spec), seed=seed).weight_layers:
+                found.setdefault(row.predicted.index, []).append(row.variance)
+        assert len(found) >= 2
+        for index, variances in found.items():
+            # A median of n draws has 1.25/sqrt(n) of their scatter; a few per cent for what a rule leaves out.
+            allowed = 4 * 1.25 * plan.tensors[index].scatter / SEEDS**0.5 + 0.15
+            assert abs(np.log(np.median(variances))) < allowed, plan.tensors[index].module
+
+    def test_seeds(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        plan = autoinit.plan(model, self.inputs(spec))
+        plan.apply(model, seed=1)
+        first = self.read(model)
+        plan.apply(model, seed=2)
+        assert any(not np.array_equal(first[n], v) for n, v in self.read(model).items())
+        plan.apply(model, seed=1)
+        self.same(first, self.read(model))
+
+    def test_a_plan_can_be_saved(self, tmp_path: Any) -> None:
+        spec = MODELS["convolutions"]
+        model = self.build(spec)
+        plan = autoinit.plan(model, self.inputs(spec))
+        plan.save(tmp_path / "plan.json")
+        plan.apply(model, seed=3)
+        first = self.read(model)
+        autoinit.Plan.load(tmp_path / "plan.json").apply(model, seed=3)
+        self.same(first, self.read(model))
+
+    def test_frozen_parameters_stay(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        name = self.weights(model, spec)[1]
+        before = self.read(model)[name]
+        self.write(model, name, 3.0 * before)
+        self.freeze(model, name)
+        plan = autoinit.initialize(model, self.inputs(spec))
+        np.testing.assert_array_equal(self.read(model)[name], np.asarray(3.0 * before, before.dtype))
+        assert plan[name].action == "kept" and "frozen" in plan[name].reason
+
+    def test_zeros_stay_unless_told_otherwise(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        name = self.weights(model, spec)[1]
+        self.write(model, name, np.zeros_like(self.read(model)[name]))
+        autoinit.initialize(model, self.inputs(spec))
+        assert not self.read(model)[name].any()
+        autoinit.initialize(model, self.inputs(spec), keep_zeros=False)
+        assert self.read(model)[name].any()
+
+    def test_skip_and_only(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        first, second, third = self.weights(model, spec)
+        before = self.read(model)
+        autoinit.initialize(model, self.inputs(spec), skip=second)
+        after = self.read(model)
+        assert np.array_equal(before[second], after[second]) and not np.array_equal(before[third], after[third])
+        plan = autoinit.initialize(model, self.inputs(spec), only=[second], seed=5)
+        assert [p.name for p in plan.changed()] == [second]
+        assert np.array_equal(self.read(model)[first], after[first])
+
+    def test_centred_biases(self) -> None:
+        """center="bias": W x + b = W (x - mu), so that a relu's mean is not passed on."""
+        spec = Model((Dense(64, 256), Activation("relu"), Dense(256, 64)), (256, 64))
+        model = self.build(spec)
+        plan = autoinit.initialize(model, self.inputs(spec), center="bias")
+        biases = [p for p in plan.parameters if p.action == "centre"]
+        assert len(biases) == 1
+        row = autoinit.measure(model, self.inputs(spec)).weight_layers[-1]
+        assert abs(row.mean) < 0.1 and row.variance == pytest.approx(1.0, rel=0.25)
+
+    def test_check_names_what_is_wrong(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        autoinit.initialize(model, self.inputs(spec))
+        name = self.weights(model, spec)[1]
+        self.write(model, name, 100.0 * self.read(model)[name])
+        bad = [row.weight for row in autoinit.check(model, self.inputs(spec)).weight_layers if row.variance > 100]
+        assert bad[0] == name
+
+    def test_all_or_nothing(self) -> None:
+        spec = MODELS["dense"]
+        model = self.build(spec)
+        before = self.read(model)
+        plan = autoinit.plan(model, self.inputs(spec))
+        last = list(plan.changed())[-1]
+        last.shape = [n + 1 for n in last.shape]
+        with pytest.raises(PlanError, match="another shape"):
+            plan.apply(model)
+        self.same(before, self.read(model))
+
+    def test_a_plan_for_another_model_is_refused(self) -> None:
+        plan = autoinit.plan(self.build(MODELS["layer norm"]), self.inputs(MODELS["layer norm"]))
+        model = self.build(MODELS["shifted input"])
+        before = self.read(model)
+        with pytest.raises(PlanError):
+            plan.apply(model)
+        self.same(before, self.read(model))
+
+    @pytest.mark.parametrize("bad", ["text", 3, (32, 41), object()], ids=["text", "number", "wrong size", "object"])
+    def test_wrong_inputs(self, bad: Any) -> None:
+        model = self.build(MODELS["dense"])
+        before = self.read(model)
+        for entry in (autoinit.plan, autoinit.initialize, autoinit.check, autoinit.measure):
+            with pytest.raises(AutoInitError) as error:
+                entry(model, bad)
+            assert "to fix" in str(error.value)
+        self.same(before, self.read(model))
+
+    def test_a_shared_weight_is_set_once_and_reported(self) -> None:
+        spec = MODELS["shared"]
+        plan = autoinit.plan(self.build(spec), self.inputs(spec))
+        assert any("earlier use" in n.message for n in plan.notes)
+        used = [row.weight for row in plan.weight_layers]
+        assert len(used) == len(set(used)) + 1
+
+    # --- helpers -----------------------------------------------------------------------------------
+
+    def weights(self, model: Any, spec: Model) -> list[str]:
+        """Names of the weights in the order in which they are used."""
+        return [str(row.weight) for row in autoinit.plan(model, self.inputs(spec)).weight_layers]
+
+    def same(self, one: dict[str, NDArray[Any]], two: dict[str, NDArray[Any]]) -> None:
+        assert one.keys() == two.keys()
+        for name, values in one.items():
+            np.testing.assert_array_equal(values, two[name], err_msg=name)
