@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
-
 import autoinit
 from autoinit.measurement import Measurement, Row
 from autoinit.report.data import first_problem, verdict
@@ -15,7 +13,7 @@ from .fidelity import NOTHING, digits
 AGREES = 2.0
 
 
-def inspect_default(model: nn.Module, inputs: Any) -> dict[str, Any]:
+def inspect_default(model: Any, inputs: Any) -> dict[str, Any]:
     """Predicted and measured, at the first bad weight layer and at the outputs."""
     found = autoinit.measure(model, inputs)
     rows = {r.predicted.index: r for r in found.rows}

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -15,7 +13,7 @@ class Entry:
 
     name: str
     family: str
-    build: Callable[[], nn.Module]
+    build: Callable[[], Any]
     inputs: Any
     note: str = ""
 
@@ -23,5 +21,5 @@ class Entry:
     def zoo(self) -> str:
         return self.name.split(":", 1)[0]
 
-    def inputs_of(self, model: nn.Module) -> Any:
+    def inputs_of(self, model: Any) -> Any:
         return self.inputs(model) if callable(self.inputs) else self.inputs

@@ -9,21 +9,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoinit.core.plan import Plan, TensorPlan
+from autoinit.measurement import Moments, key_of
 
 from ..intervals import inside_lognormal, inside_t, within
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-NORMALISING = re.compile(r"(batch|layer|group|instance|rms)_norm|rsqrt|\.var|\.std")
+NORMALISING = re.compile(r"(batch|layer|group|instance|rms)_?norm|rsqrt|\.(var|std)|^(var|std|moments)$", re.IGNORECASE)
 NOTHING = 1e-10
 """Variances below this are zero but for rounding."""
 WORST, LISTED = 10, 30
+MORE_SEEDS = 10
+"""For models without normalisation, which are judged by intervals."""
 
 
 def normalises(plan: Plan) -> bool:
     """Does any op of the model normalise a signal? (Standardised weights do not count: same module as their layer.)"""
     layers = {t.module for t in plan.weight_layers}
     return any(NORMALISING.search(t.op) is not None and t.module not in layers for t in plan.tensors)
+
+
+def in_order(plan: Plan, found: Moments) -> Array:
+    """(tensors, 2): mean and variance of each tensor of the plan; nan where it was not seen, inf for no number."""
+    seen = {key: np.nan_to_num(np.array(moments, float), nan=np.inf, neginf=np.inf) for key, moments in found.items()}
+    return np.array([seen.get(key_of(row), (np.nan, np.nan)) for row in plan.tensors], float)
 
 
 def judge(plan: Plan, runs: Array, listed: bool = False) -> dict[str, Any]:

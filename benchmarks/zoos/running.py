@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from .account import Settings, is_done
 from .catalogue import find
-from .study import Settings, study
+from .study import study
 from .torchvision_ops import load_torchvision
 
-PLANNED = ("planned", "measured")
+__all__ = ["is_done", "prepare", "work"]
 
 
 def prepare(jobs: int) -> None:
@@ -26,10 +27,3 @@ def prepare(jobs: int) -> None:
 
 def work(name: str, report: Callable[[dict[str, Any]], None], settings: Settings, verbose: bool) -> dict[str, Any]:
     return study(find(name), settings, report, verbose)
-
-
-def is_done(record: dict[str, Any] | None, settings: Settings, retry: bool) -> bool:
-    """Is there a record of this model with these settings? With `retry`, one that did not fail?"""
-    if record is None or record.get("settings") != settings.key:
-        return False
-    return not retry or record["outcome"] in PLANNED

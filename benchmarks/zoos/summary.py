@@ -24,26 +24,32 @@ SHORTEST = 60
 def write(records: list[dict[str, Any]], folder: Path) -> None:
     """zoo.json, zoo.md and defaults.md."""
     records = sorted(records, key=lambda r: r["name"])
-    folder.mkdir(parents=True, exist_ok=True)
+    write_records(records, folder / "zoo.json")
+    replace_text(folder / "zoo.md", zoo_text(records))
+    replace_text(folder / "defaults.md", defaults_text(records))
+
+
+def write_records(records: list[dict[str, Any]], path: Path) -> None:
+    """Totals and all records as JSON, one line per model."""
     kept = [{k: v for k, v in r.items() if k not in ("traceback", "stage")} for r in records]
     lines = ",\n".join(json.dumps(r, allow_nan=False, separators=(",", ":"), ensure_ascii=False) for r in kept)
     head = json.dumps(totals(records).as_dict())
-    _replace(folder / "zoo.json", f'{{"totals": {head},\n"models": [\n{lines}\n]}}\n')
-    _replace(folder / "zoo.md", zoo_text(records))
-    _replace(folder / "defaults.md", defaults_text(records))
+    replace_text(path, f'{{"totals": {head},\n"models": [\n{lines}\n]}}\n')
 
 
-def _replace(path: Path, text: str) -> None:
+def replace_text(path: Path, text: str) -> None:
     """All of the new text, or the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(path.name + ".new")
     fresh.write_text(text, "utf-8")
     fresh.replace(path)
 
 
-def zoo_text(records: list[dict[str, Any]]) -> str:
+def zoo_text(records: list[dict[str, Any]], title: str = "Zoo", introduction: str = "") -> str:
     tables = [bars_table(records), zoo_table(records), ops_table(records), failed_table(records)]
     tables += model_tables(records)
-    return "\n".join(["# Zoo", "", *(t.markdown() for t in tables if t.rows)])
+    head = [f"# {title}", "", *([introduction, ""] if introduction else [])]
+    return "\n".join([*head, *(t.markdown() for t in tables if t.rows)])
 
 
 def bars_table(records: list[dict[str, Any]]) -> Table:

@@ -20,7 +20,11 @@ Key = tuple[str, str, int, int]
 
 def record(model: Any, inputs: Any, *, training: bool, seed: int) -> dict[Key, tuple[float, float]]:
     """Mean and variance of every floating tensor on noise (or the user's batch); the model's state stays as it is."""
-    made = walk(model, inputs, training, CustomRules())
+    return moments_of(walk(model, inputs, training, CustomRules()), model, seed)
+
+
+def moments_of(made: Walk, model: Any, seed: int) -> dict[Key, tuple[float, float]]:
+    """The same for a model that was walked already, with its weights as they are now."""
     moments: dict[Key, tuple[float, float]] = {}
 
     def observe(entry: Entry, values: list[Any]) -> None:
