@@ -13,7 +13,7 @@ from autoinit.frontends.keras.measure import replayed
 from autoinit.frontends.keras.variables import as_array
 from autoinit.frontends.keras.walk import walk
 
-from .models import MODELS, native
+from .models import MODELS
 
 
 def traced(model, inputs=None, training=False):
@@ -191,11 +191,40 @@ def test_native_code_closes_one_layer_only():
     assert opaque[0].run([np.ones((64, 8))])[0].shape == (64, 8)
 
 
-def test_native_code_in_a_lambda():
-    inputs = keras.Input((8,))
-    model = keras.Model(inputs, layers.Dense(2)(layers.Lambda(native, output_shape=(8,))(layers.Dense(8)(inputs))))
+def test_native_functions_are_followed_where_the_framework_allows():
+    model, _ = MODELS["native_functions"]()
     made = traced(model)
-    assert len([node for node in made.graph.nodes if node.op == "opaque"]) == 1
+    entries = [entry.name for entry in made.tracer.tape.entries if entry.module.startswith("lambda")]
+    assert entries == (["Lambda"] if keras.backend.backend() == "jax" else ["Sinh", "Add"])
+    assert not hasattr(keras.KerasTensor, "__torch_function__")
+
+
+@pytest.mark.skipif(keras.backend.backend() == "jax", reason="JAX lets nobody take part in its functions")
+def test_a_native_function_without_counterpart_is_one_operation():
+    def rolled(x):
+        if keras.backend.backend() == "tensorflow":
+            import tensorflow as tf
+
+            return tf.roll(x, shift=1, axis=-1)
+        import torch
+
+        return torch.roll(x, 1, dims=-1)
+
+    class Uses(layers.Layer):
+        def build(self, shape):
+            self.first = layers.Dense(8)
+            self.first.build(shape)
+
+        def call(self, x):
+            return rolled(self.first(x)) * 2.0
+
+    inputs = keras.Input((8,))
+    model = keras.Model(inputs, Uses()(inputs))
+    made = traced(model)
+    assert [node.label for node in made.graph.nodes if node.op == "opaque"] == ["NativeRoll"]
+    assert {r.name.split("/")[-1] for n in made.graph.nodes for r in n.inputs if hasattr(r, "stride")} >= {"kernel"}
+    expected = called(model, made, arguments(made))[0]
+    np.testing.assert_allclose(as_array(replayed(made, model, 0)[0]), expected, rtol=1e-5, atol=1e-6)
 
 
 def test_a_failing_call_names_its_layer():

@@ -66,6 +66,12 @@ def as_operation(function: Callable[..., Any], sub: str, args: tuple[Any, ...], 
     return op, (), dict(bound.arguments)
 
 
+def native_operation(function: Callable[..., Any]) -> BackendCall:
+    """A function that is no part of Keras, as an operation."""
+    camel = "".join(word.capitalize() for word in getattr(function, "__name__", "call").strip("_").split("_"))
+    return _named("Native" + camel)(function)
+
+
 @cache
 def functions() -> list[tuple[ModuleType, str, str, FunctionType]]:
     """(module, name there, submodule, function) for every place where a public function of the backend is held."""

@@ -22,6 +22,7 @@ from keras.src.ops import operation
 
 from .backend_calls import DRAWS, as_operation, counterpart, functions
 from .loops import CONTROL, follow_steps
+from .native import native_functions
 from .tracer import Tracer
 
 LOCK = threading.RLock()
@@ -33,7 +34,7 @@ Undo = list[tuple[Any, str, Any]]
 def tracing(tracer: Tracer) -> Iterator[None]:
     """Inside, everything that happens to symbolic tensors and parameters is recorded by `tracer`."""
     undo: Undo = []
-    with LOCK, names_kept(), backend.StatelessScope(initialize_variables=False):
+    with LOCK, names_kept(), native_functions(tracer), backend.StatelessScope(initialize_variables=False):
         try:
             _patch_calls(tracer, undo)
             _patch_bookkeeping(tracer, undo)
