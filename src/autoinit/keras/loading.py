@@ -40,6 +40,7 @@ def load(
     try:
         if not abstract:
             return _made(config, own, allow_code)
+        config.pop("compile_config", None)  # an optimizer has memory of its own
         with others_waiting(), backend.StatelessScope(initialize_variables=False):
             return _made(config, own, allow_code)
     except ModelError:

@@ -52,6 +52,7 @@ def test_all_forms_give_the_same_plan(make, form):
 
 def test_a_plan_of_json_applies_to_its_model():
     model = functional()
+    model.compile("adam", "mse")
     autoinit.plan(model.to_json()).apply(model, seed=0)
     assert np.std(keras.ops.convert_to_numpy(model.get_layer("first").kernel)) == pytest.approx(0.25, rel=0.1)
 
