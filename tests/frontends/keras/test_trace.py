@@ -227,6 +227,28 @@ def test_a_native_function_without_counterpart_is_one_operation():
     np.testing.assert_allclose(as_array(replayed(made, model, 0)[0]), expected, rtol=1e-5, atol=1e-6)
 
 
+def test_writing_into_a_native_tensor_closes_the_layer():
+    class Writes(layers.Layer):
+        def call(self, x):
+            out = ops.zeros((8, 4))
+            if keras.backend.backend() == "torch":
+                out[:, :2] = x[:, :2]
+            else:
+                out = ops.slice_update(out, (0, 0), x[:, :2])
+            return out + ops.cast(ops.ndim(x) + ops.size(x), "float32")
+
+        def compute_output_shape(self, shape):
+            return shape
+
+    inputs = keras.Input(batch_shape=(8, 4))
+    model = keras.Model(inputs, layers.Dense(2)(Writes(name="writes")(inputs)))
+    made = traced(model)
+    closed = any(entry.name == "Writes" for entry in made.tracer.tape.entries)
+    assert closed == (keras.backend.backend() == "torch")
+    expected = called(model, made, arguments(made))[0]
+    np.testing.assert_allclose(as_array(replayed(made, model, 0)[0]), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_a_failing_call_names_its_layer():
     class Broken(layers.Layer):
         def call(self, x):

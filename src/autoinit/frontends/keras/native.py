@@ -42,6 +42,8 @@ def native_functions(tracer: Tracer) -> Iterator[None]:
 
 def _followed(tracer: Tracer, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = getattr(function, "__name__", "")
+    if name == "__setitem__" or kwargs.get("out") is not None or (name.endswith("_") and not name.endswith("__")):
+        raise NotImplementedError(f"{name} writes into a tensor of the framework, where it cannot be followed")
     given = [*args, *(v for k, v in kwargs.items() if k not in ("name", "inplace") and v is not None)]
     if name in SAME and len(given) == 1:
         return getattr(keras.ops, name)(given[0])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import prod
 from threading import get_ident
 from typing import Any
 
@@ -154,8 +155,12 @@ class Tracer:
     def operation(self, op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One operation on symbolic tensors: its outputs, after it was recorded."""
         args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
-        if type(op).__name__ in CONTROL_OPERATIONS:
+        name = type(op).__name__
+        if name in CONTROL_OPERATIONS:
             return op.call(*args, **kwargs)
+        if name in ("Ndim", "Size"):  # all sizes are known here
+            shape = next(flattened((args, kwargs))).shape
+            return len(shape) if name == "Ndim" else prod(shape)
         if not type(op).__module__.startswith(("keras.", "autoinit.")):
             return self._entered(op, op.call, args, kwargs)
         return self.record(op, args, kwargs, self._specified(op, args, kwargs), whole=False)
