@@ -27,6 +27,7 @@ from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
 from ..custom import CustomRules
 from ..views import whole_view
+from .ancestry import TapeAncestry
 from .call import Call, is_tensor
 from .equivalents import equivalent
 from .loops import CONTROL_OPERATIONS
@@ -57,6 +58,7 @@ class Tracer:
         self._references: dict[int, Reference] = {}
         self._leaves: dict[int, KerasTensor] = {}
         self._next = 0
+        self.graph.ancestry = TapeAncestry(self)
 
     # --- tensors and what they stand for ---------------------------------------------------------------------------
 
