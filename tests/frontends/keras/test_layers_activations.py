@@ -147,12 +147,12 @@ def test_function_that_keras_cannot_follow() -> None:
             return special.betaln(abs(x) + 1.0, 1.0)
         import torch
 
-        return -torch.log(torch.abs(x) + 1.0)
+        a = torch.abs(x) + 1.0
+        return torch.special.gammaln(a) - torch.special.gammaln(a + 1.0)
 
     model = Beside(layers.Lambda(native))
     plan = autoinit.check(model, Input((64, 64)))
-    assert {n.kind for n in plan.notes} == {"simulated", "warning"}
-    assert "cannot be followed inside" in next(n.message for n in plan.notes if n.kind == "warning")
+    assert "simulated" in {n.kind for n in plan.notes} and "passed" not in {n.kind for n in plan.notes}
     x = np.abs(np.random.default_rng(0).standard_normal(1_000_000)) + 1.0
     row = plan.tensors[plan.outputs[0]]
     assert row.mean == pytest.approx(-np.log(x).mean(), rel=0.03)
