@@ -111,10 +111,15 @@ def cross_moment(u: Signal, v: Signal) -> Array:
                 found = resembles(a.root, b.root, cross_moment)
                 if found is not None:
                     total = total + a.coefficient * b.coefficient * found
-    if u.source is u and v.source is v:
+    remembering = _remembers(u) or _remembers(v)
+    if not remembering and u.source is u and v.source is v:
         return total
-    unrelated = np.all(np.abs(total - u.mean * v.mean) <= 1e-8 * np.sqrt(u.second * v.second))
-    return _through_functions(u, v, total) if unrelated else total
+    if not np.all(np.abs(total - u.mean * v.mean) <= 1e-8 * np.sqrt(u.second * v.second)):
+        return total
+    if remembering:  # also where the other is a part of something, so that the terms do not match
+        found = resembles(u, v, cross_moment)
+        return total if found is None else total + found
+    return _through_functions(u, v, total)
 
 
 def _remembers(signal: Signal) -> bool:

@@ -1,0 +1,5 @@
+"""python -m autoinit"""
+
+from .cli import main
+
+main()

@@ -1,0 +1,200 @@
+"""plan, check, measure, init, demo. Exit codes: 0 fine, 1 a bad signal (with --fail-on), 2 usage, 3 cannot be done."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import __version__, api
+from ..core.plan import Plan
+from ..errors import AutoInitError
+from ..measurement import Measurement
+from ..report.data import is_problem, layer_rows, verdict
+from .inputs import read_inputs
+from .references import FORMS, Named, resolve
+from .saving import check_form, save_weights
+
+app = typer.Typer(
+    name="autoinit", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="Initial weights for neural networks: plan them, check what is there, measure, write them.\n\n"
+    "Exit codes: 0 fine; 1 a bad signal was found (--fail-on); 2 wrong usage; 3 the model cannot be loaded or planned.",
+)  # fmt: skip
+
+BAD_SIGNAL, CANNOT = 1, 3
+
+
+class FailOn(str, Enum):
+    """Which verdicts make the exit code 1."""
+
+    never, bad, warn = "never", "bad", "warn"
+
+
+Model = Annotated[str, typer.Argument(help=f"{FORMS[0].upper()}{FORMS[1:]}.")]
+Inputs = Annotated[
+    list[str] | None,
+    typer.Option("--input", "-i", help="Shape without batch, e.g. 3x224x224; NAME=SHAPE; :mean=0.5,vocabulary=100."),
+]
+Batch = Annotated[int, typer.Option("--batch", "-b", min=1, help="Size of the batch axis.")]
+Variance = Annotated[float, typer.Option(help="The variance of every weight layer's output.")]
+Distribution = Annotated[str, typer.Option(help="truncated_normal, normal, uniform or orthogonal.")]
+Seed = Annotated[int, typer.Option(help="For drawing weights and noise.")]
+Evaluation = Annotated[bool, typer.Option("--eval", help="Analyse in evaluation mode.")]
+Skip = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to leave alone.")]
+Only = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to restrict everything to.")]
+Center = Annotated[bool, typer.Option("--center", help="Biases cancel the mean that comes in.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Write the plan as JSON (- for standard output).")]
+Html = Annotated[Path | None, typer.Option("--html", help="Write an interactive page.")]
+Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure (.png, .svg, .pdf).")]
+Fail = Annotated[
+    FailOn, typer.Option("--fail-on", help="Exit with 1 on bad (vanishing, exploding) or warn (also off 2x).")
+]
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors of ours are for people: their text, and exit code 3."""
+    try:
+        yield
+    except AutoInitError as error:
+        typer.echo(f"autoinit: {error}", err=True)
+        raise typer.Exit(CANNOT) from None
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"autoinit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """AutoInit."""
+
+
+@app.command()
+def plan(
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
+    distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
+    only: Only = None, center: Center = False, json_file: Json = None, html: Html = None, plot: Plot = None,
+    fail_on: Fail = FailOn.never,
+) -> None:  # fmt: skip
+    """Analyse a model and show what should be done to its parameters; nothing is changed."""
+    with told():
+        named = resolve(model)
+        made = api.plan(
+            named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
+            training=not evaluation, skip=skip, only=only, center="bias" if center else None,
+        )  # fmt: skip
+        _show(made, json_file, html, plot)
+    _judge(made, fail_on)
+
+
+@app.command()
+def check(
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, evaluation: Evaluation = False,
+    json_file: Json = None, html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
+) -> None:  # fmt: skip
+    """Predict what a model's present weights do to signals, and name the first bad layer."""
+    with told():
+        named = resolve(model)
+        made = api.check(named.model, _given(named, inputs, batch), variance=variance, training=not evaluation)
+        _show(made, json_file, html, plot)
+    _judge(made, fail_on)
+
+
+@app.command()
+def measure(
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, seed: Seed = 0,
+    evaluation: Evaluation = False, repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
+    plot: Plot = None, fail_on: Fail = FailOn.never,
+) -> None:  # fmt: skip
+    """Run noise through the real model and show what is measured beside what is predicted."""
+    with told():
+        named = resolve(model)
+        made = api.measure(named.model, _given(named, inputs, batch), repeats=repeats, variance=variance, seed=seed,
+                           training=not evaluation)  # fmt: skip
+        typer.echo(str(made))
+        if plot is not None:
+            _plotted(made, plot)
+    _judge(made, fail_on)
+
+
+@app.command()
+def init(
+    model: Model, output: Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .keras or .weights.h5")],
+    inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
+    distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
+    only: Only = None, center: Center = False,
+) -> None:  # fmt: skip
+    """Initialize a model and write its weights to a file."""
+    with told():
+        named = resolve(model)
+        check_form(named.model, output)
+        made = api.initialize(
+            named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
+            training=not evaluation, skip=skip, only=only, center="bias" if center else None,
+        )  # fmt: skip
+        save_weights(named.model, output)
+        typer.echo(f"{made.summary()}\nwritten to {output}")
+
+
+@app.command()
+def demo() -> None:
+    """Show on a deep network without normalization what the initialization changes."""
+    from .demo import run
+
+    with told():
+        run()
+
+
+def _given(named: Named, inputs: list[str] | None, batch: int) -> Any:
+    found = read_inputs(inputs or [], batch)
+    return named.inputs(batch) if found is None and named.inputs is not None else found
+
+
+def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | None) -> None:
+    if json_file is not None and str(json_file) == "-":
+        json.dump(made.to_dict(), sys.stdout, indent=1, allow_nan=False)
+        typer.echo("")
+    else:
+        typer.echo(str(made))
+    if json_file is not None and str(json_file) != "-":
+        made.save(json_file)
+        typer.echo(f"plan written to {json_file}")
+    if html is not None:
+        made.to_html(html)
+        typer.echo(f"page written to {html}")
+    if plot is not None:
+        _plotted(made, plot)
+
+
+def _plotted(made: Plan | Measurement, path: Path) -> None:
+    from ..report.plot import plot
+
+    plot(made, path)
+    typer.echo(f"figure written to {path}")
+
+
+def _judge(made: Plan | Measurement, fail_on: FailOn) -> None:
+    """Exit with 1 if a verdict is as bad as the user said."""
+    if fail_on is FailOn.never:
+        return
+    if isinstance(made, Measurement):
+        words = [verdict(row.variance, made.plan.variance) for row in made.weight_layers]
+    else:
+        words = [row.verdict for row in layer_rows(made)]
+    bad = [w for w in words if is_problem(w) or (fail_on is FailOn.warn and w in ("low", "high"))]
+    if bad:
+        typer.echo(f"autoinit: {len(bad)} of {len(words)} weight layers are {bad[0]}", err=True)
+        raise typer.Exit(BAD_SIGNAL)

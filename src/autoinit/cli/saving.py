@@ -1,0 +1,55 @@
+"""Writing a model's weights: safetensors for PyTorch; .keras, .weights.h5 (or safetensors) for Keras."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ..api import front_end_of
+from ..errors import OptionError
+
+
+def save_weights(model: Any, path: Path) -> None:
+    framework = front_end_of(model).NAME
+    name = path.name
+    if framework == "keras" and name.endswith(".keras"):
+        model.save(path)
+    elif framework == "keras" and name.endswith(".weights.h5"):
+        model.save_weights(path)
+    elif name.endswith(".safetensors"):
+        _safetensors(model, path, framework)
+    else:
+        raise refused(path, framework)
+
+
+def refused(path: Path, framework: str) -> OptionError:
+    forms = ".keras, .weights.h5 or .safetensors" if framework == "keras" else ".safetensors"
+    return OptionError("weights cannot be written in this form", where="--output", received=path.name,
+                       fix=f"a name that ends in {forms}")  # fmt: skip
+
+
+def check_form(model: Any, path: Path) -> None:
+    """Raise before any work is done if the weights cannot be written there."""
+    framework = front_end_of(model).NAME
+    forms = (".keras", ".weights.h5", ".safetensors") if framework == "keras" else (".safetensors",)
+    if not path.name.endswith(forms):
+        raise refused(path, framework)
+    if not path.parent.is_dir():
+        raise OptionError("there is no such folder", where="--output", received=str(path.parent), fix="create it first")
+
+
+def _safetensors(model: Any, path: Path, framework: str) -> None:
+    try:
+        if framework == "keras":
+            from safetensors.numpy import save_file as save_arrays
+
+            from ..frontends.keras.variables import parameters_of, values_of
+
+            save_arrays({name: values_of(v) for name, v in parameters_of(model).items()}, str(path))
+        else:
+            from safetensors.torch import save_model
+
+            save_model(model, str(path))
+    except ModuleNotFoundError as error:
+        raise OptionError("safetensors is not installed", where="--output", received=path.name,
+                          fix="pip install safetensors") from error  # fmt: skip
