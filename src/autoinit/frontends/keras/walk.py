@@ -16,6 +16,7 @@ from ...errors import AutoInitError, InputError, TraceError
 from ..custom import CustomRules, patched_functions
 from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic, with_sizes
 from .patches import LOCK, names_kept, tracing
+from .recursion import deep_enough
 from .state import untouched
 from .tape import flattened, mapped
 from .tracer import Tracer
@@ -92,7 +93,12 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
     with names_kept():
         tensor_args, tensor_kwargs = mapped(given, args), mapped(given, kwargs)
         try:
-            with untouched(model), tracing(tracer), patched_functions(custom, tracer, _function_node):
+            with (
+                deep_enough(model),
+                untouched(model),
+                tracing(tracer),
+                patched_functions(custom, tracer, _function_node),
+            ):
                 out = model(*tensor_args, **tensor_kwargs, training=training)
         except AutoInitError:
             raise
