@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +50,28 @@ class Measurement:
         from .report.text import measurement_table
 
         return measurement_table(self)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from .report.terminal import coloured
+
+        yield coloured(self, options.max_width)
+
+    def _repr_html_(self) -> str:
+        from .report.notebook import measurement_html
+
+        return measurement_html(self)
+
+    def show(self) -> None:
+        """Print the table; in a terminal with rich installed in colour."""
+        from .report.terminal import show
+
+        show(self)
+
+    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Draw predicted and measured variance and mean against depth; options as of `autoinit.report.plot`."""
+        from .report.plot import plot
+
+        return plot(self, path, **options)
 
 
 def key_of(row: TensorPlan) -> Key:

@@ -59,7 +59,23 @@ def test_a_planned_model_has_no_problem() -> None:
     rows = layer_rows(plan)
     assert [r.std for r in rows] == pytest.approx([0.1] * 4, rel=1e-3)  # 100 std^2 = 1
     assert [r.fan for r in rows] == pytest.approx([100] * 4, rel=1e-3)
-    assert [r.incoming for r in rows] == pytest.approx([1.0] * 4, rel=1e-3)
+    assert [r.variance_in for r in rows] == pytest.approx([1.0] * 4, rel=1e-3)
+    assert [r.mean_in for r in rows] == [r.mean for r in rows] == [0.0] * 4
+
+
+def test_mean_and_variance_of_what_comes_in() -> None:
+    model = nn.Sequential(nn.Linear(100, 1000), nn.ReLU(), nn.Linear(1000, 10))
+    plan = autoinit.initialize(model, (64, 100))
+    for report in (plan, autoinit.check(model, (64, 100))):
+        row = layer_rows(report)[1]
+        assert row.mean_in == pytest.approx((2 * 3.14159265) ** -0.5, rel=1e-2)  # E[relu(x)]
+        assert row.variance_in == pytest.approx(0.5 - 0.5 / 3.14159265, rel=1e-2)
+
+
+def test_indices_are_no_signal() -> None:
+    tokens = autoinit.Input((8, 20), vocabulary=50)
+    row = layer_rows(autoinit.plan(nn.Sequential(nn.Embedding(50, 32)), tokens))[0]
+    assert row.mean_in is None and row.variance_in is None and row.variance == pytest.approx(1.0, rel=1e-2)
 
 
 def test_a_tied_embedding_is_called_shared() -> None:

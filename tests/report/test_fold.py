@@ -7,7 +7,7 @@ from autoinit.report.fold import Fold, fold
 
 
 def row(name: str, shape: tuple[int, ...] = (8, 16), verdict: str = "ok") -> LayerRow:
-    return LayerRow(name, "linear", shape, 16.0, 0.25, 1.0, 1.0, 0.0, verdict, 0)
+    return LayerRow(name, "linear", shape, 16.0, 0.25, 0.0, 1.0, 0.0, 1.0, 0.0, verdict, 0)
 
 
 def shown(rows: list[LayerRow]) -> list[str]:

@@ -113,12 +113,15 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         if isinstance(ref, ParameterView):
             row.weight = ref.name
     data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
+    incoming = outcome.signals.get(data[0].id) if data else None
+    if incoming is None or node.op == "embedding":  # indices are no signal
+        return
+    row.mean_in, row.variance_in = incoming.mean, incoming.tensor_variance()
     weight = outcome.decisions.of.get(row.weight)
-    if data and weight and weight.parts and data[0].id in outcome.signals:
-        incoming = outcome.signals[data[0].id].second
+    if weight and weight.parts:
         std = weight.parts[0][1].std
-        if incoming > 0 and std > 0:
-            row.fan = row.second / (std**2 * incoming)
+        if incoming.second > 0 and std > 0:
+            row.fan = row.second / (std**2 * incoming.second)
 
 
 def _part(part: Part) -> PartPlan:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from math import exp
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,19 @@ class TensorPlan:
     """Standard deviation of log(x.var()) from draw to draw, by finite width and finite size."""
     status: str = "rule"
     """rule, simulated or passed."""
+    mean_in: float | None = None
+    """Of a weight layer: mean and variance (as `tensor_variance`) of the signal that comes in."""
+    variance_in: float | None = None
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Where x.var() of one draw is expected: two standard deviations of its logarithm around the middle.
+
+        x.var() is taken as log-normal with mean v = `tensor_variance` and spread s = `scatter`: its middle is
+        v exp(-s^2/2).
+        """
+        middle = self.tensor_variance * exp(-(self.scatter**2) / 2)
+        return middle * exp(-2 * self.scatter), middle * exp(2 * self.scatter)
 
 
 @dataclass(slots=True)
@@ -175,7 +189,9 @@ class Plan:
         """One line."""
         layers = self.weight_layers
         done = sum(p.action in ("set", "gain", "zero", "centre") for p in self.parameters)
-        words = [f"{len(layers)} weight layers", f"{done} of {len(self.parameters)} parameters set"]
+        words = [f"{len(layers)} weight layers"]
+        if not self.checked:
+            words.append(f"{done} of {len(self.parameters)} parameters set")
         for kind, label in (("warning", "warnings"), ("simulated", "ops simulated"), ("passed", "ops passed through")):
             count = sum(n.kind == kind for n in self.notes)
             if count:
@@ -189,8 +205,28 @@ class Plan:
 
         return table(self)
 
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        from ..report.terminal import coloured
+
+        yield coloured(self, options.max_width)
+
+    def _repr_html_(self) -> str:
+        from ..report.notebook import plan_html
+
+        return plan_html(self)
+
+    def show(self) -> None:
+        """Print the table; in a terminal with rich installed in colour."""
+        from ..report.terminal import show
+
+        show(self)
+
     def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Draw variance against depth (needs matplotlib)."""
+        """Draw variance and mean against depth (needs matplotlib); options as of `autoinit.report.plot`.
+
+        `compare={"default": autoinit.check(model, inputs)}` draws others beside it, `measured=autoinit.measure(...)`
+        what was measured over it.
+        """
         from ..report.plot import plot
 
         return plot(self, path, **options)

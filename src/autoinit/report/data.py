@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import isfinite, nan
 
 from ..core.plan import ParameterPlan, Plan, TensorPlan
-from ..measurement import Measurement
+from ..measurement import Measurement, Moments, key_of
 
 GOOD, BAD = 2.0, 10.0
 """Within a factor GOOD of the target a layer is ok; beyond BAD its signal vanishes or explodes."""
@@ -21,14 +21,32 @@ class LayerRow:
     shape: tuple[int, ...]
     fan: float | None
     std: float | None
-    incoming: float | None
-    """E[x^2] of what comes in, where the plan tells."""
+    mean_in: float | None
+    variance_in: float | None
+    """What x.var() over the whole input measures."""
+    mean: float
     variance: float
     """What x.var() over the whole output measures."""
     correlation: float
     """Of two entries that differ along the first axis (two samples of a batch)."""
     verdict: str
     """As `verdict` says, or "shared": the weight was set for another layer that uses it, too."""
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRow:
+    """One weight layer of a measurement."""
+
+    name: str
+    op: str
+    shape: tuple[int, ...]
+    predicted_mean: float
+    mean: float
+    predicted_variance: float
+    variance: float
+    ratio: float
+    verdict: str
     index: int
 
 
@@ -39,6 +57,9 @@ class Series:
     label: str
     variance: list[float] = field(default_factory=list)
     mean: list[float] = field(default_factory=list)
+    low: list[float] = field(default_factory=list)
+    high: list[float] = field(default_factory=list)
+    """The band in which the variance of one draw is expected."""
     weight: list[bool] = field(default_factory=list)
     measured_variance: list[float] | None = None
     measured_mean: list[float] | None = None
@@ -74,7 +95,6 @@ def _layer(
 ) -> LayerRow:
     parameter = parameters.get(row.weight or "") or decided.get(row.index)
     std = parameter.std if parameter is not None and parameter.action in ("set", "shared") else None
-    incoming = row.second / (std**2 * row.fan) if std and row.fan else None
     variance = _number(row.tensor_variance)
     elsewhere = parameter is not None and bool(parameter.parts) and parameter.layer != row.index
     if elsewhere and row.target is None:
@@ -87,12 +107,34 @@ def _layer(
         tuple(row.shape),
         row.fan,
         std,
-        incoming,
+        row.mean_in,
+        row.variance_in,
+        _number(row.mean),
         variance,
         row.correlation[0] if row.correlation else 0.0,
         word,
         row.index,
     )
+
+
+def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
+    """The weight layers as measured, in the order of execution."""
+    target = measurement.plan.variance
+    return [
+        MeasuredRow(
+            r.predicted.module or "(model)",
+            short_op(r.predicted.op),
+            tuple(r.predicted.shape),
+            _number(r.predicted.mean),
+            r.mean,
+            _number(r.predicted.tensor_variance),
+            r.variance,
+            r.ratio,
+            verdict(r.variance, target),
+            r.predicted.index,
+        )
+        for r in measurement.weight_layers
+    ]
 
 
 def first_problem(plan: Plan | Measurement) -> TensorPlan | None:
@@ -101,29 +143,53 @@ def first_problem(plan: Plan | Measurement) -> TensorPlan | None:
     Of a plan this judges the prediction, of a measurement what was measured.
     """
     if isinstance(plan, Measurement):
-        for measured in plan.weight_layers:
-            if is_problem(verdict(measured.variance, plan.plan.variance)):
-                return measured.predicted
-        return None
-    by_index = {row.index: row for row in plan.tensors}
-    return next((by_index[r.index] for r in layer_rows(plan) if is_problem(r.verdict)), None)
+        rows, tensors = measured_rows(plan), plan.plan.tensors
+    else:
+        rows, tensors = layer_rows(plan), plan.tensors
+    bad = next((r.index for r in rows if is_problem(r.verdict)), None)
+    return next((t for t in tensors if t.index == bad), None)
 
 
-def series(item: Plan | Measurement, label: str | None = None) -> Series:
-    """Predicted (and, of a measurement, measured) variance and mean of every tensor."""
-    plan = item.plan if isinstance(item, Measurement) else item
-    tensors = [row.predicted for row in item.rows] if isinstance(item, Measurement) else item.tensors
-    tensors = [t for t in tensors if t.output == 0]
+def plan_of(item: Plan | Measurement) -> Plan:
+    """The prediction that a measurement belongs to; a plan is its own."""
+    return item.plan if isinstance(item, Measurement) else item
+
+
+def series(item: Plan | Measurement, label: str | None = None, measured: Measurement | None = None) -> Series:
+    """Predicted variance and mean of every tensor, and what was measured there (nan where nothing was)."""
+    plan = plan_of(item)
+    if measured is None and isinstance(item, Measurement):
+        measured = item
+    tensors = [t for t in plan.tensors if t.output == 0]
     made = Series(label if label is not None else plan.model)
     for tensor in tensors:
         made.variance.append(_number(tensor.tensor_variance))
         made.mean.append(_number(tensor.mean))
+        low, high = band(tensor)
+        made.low.append(low)
+        made.high.append(high)
         made.weight.append(tensor.weight is not None)
-    if isinstance(item, Measurement):
-        rows = [row for row in item.rows if row.predicted.output == 0]
-        made.measured_variance = [row.variance for row in rows]
-        made.measured_mean = [row.mean for row in rows]
+    if measured is not None:
+        found = measured_moments(measured)
+        made.measured_mean = [found.get(key_of(t), (nan, nan))[0] for t in tensors]
+        made.measured_variance = [found.get(key_of(t), (nan, nan))[1] for t in tensors]
     return made
+
+
+def band(tensor: TensorPlan) -> tuple[float, float]:
+    """In which the variance of one draw is expected; nan where the prediction is not finite."""
+    known = isfinite(_number(tensor.tensor_variance)) and isfinite(_number(tensor.scatter))
+    return tensor.band if known else (nan, nan)
+
+
+def measured_moments(measurement: Measurement) -> Moments:
+    """(mean, variance) of every tensor that was measured, by its key."""
+    return {key_of(row.predicted): (row.mean, row.variance) for row in measurement.rows}
+
+
+def predicted_moments(plan: Plan) -> Moments:
+    """(mean, variance) of every tensor that was predicted, by its key."""
+    return {key_of(t): (_number(t.mean), _number(t.tensor_variance)) for t in plan.tensors}
 
 
 def short_op(op: str) -> str:
@@ -133,4 +199,4 @@ def short_op(op: str) -> str:
 
 def _number(value: float | None) -> float:
     """A saved plan has None for what was not finite."""
-    return float("nan") if value is None else float(value)
+    return nan if value is None else float(value)

@@ -4,27 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-
-from .data import LayerRow
+from typing import Generic, Protocol, TypeVar
 
 SAVES = 2
 """A fold must save at least this many lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Layer(Protocol):
+    """What folding looks at."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def verdict(self) -> str: ...
+
+
+Row = TypeVar("Row", bound=Layer)
+Block = tuple[tuple[str, ...], str]
+"""(path to the container, index)"""
+
+
+@dataclass(frozen=True)
+class Fold(Generic[Row]):
     """Blocks `first` to `last` look like the block `like`."""
 
     first: str
     last: str
     like: str
-    rows: tuple[LayerRow, ...]
+    rows: tuple[Row, ...]
 
 
-def fold(rows: list[LayerRow], depth: int = 0) -> list[LayerRow | Fold]:
+def fold(rows: list[Row], depth: int = 0) -> list[Row | Fold[Row]]:
     """Rows in order, with runs of alike blocks (the same layers, shapes and verdicts) folded."""
     groups = [(key, list(members)) for key, members in groupby(rows, key=lambda r: _block(r.name, depth))]
-    out: list[LayerRow | Fold] = []
+    out: list[Row | Fold[Row]] = []
     k = 0
     while k < len(groups):
         key, members = groups[k]
@@ -48,8 +65,8 @@ def fold(rows: list[LayerRow], depth: int = 0) -> list[LayerRow | Fold]:
     return out
 
 
-def _block(name: str, depth: int) -> tuple[tuple[str, ...], str] | None:
-    """(path to the container, index) of the first numbered module at or below `depth`."""
+def _block(name: str, depth: int) -> Block | None:
+    """The first numbered module at or below `depth`."""
     parts = name.split(".")
     for k in range(depth, len(parts)):
         if parts[k].isdigit():
@@ -57,19 +74,14 @@ def _block(name: str, depth: int) -> tuple[tuple[str, ...], str] | None:
     return None
 
 
-def _alike(
-    group: tuple[tuple[tuple[str, ...], str] | None, list[LayerRow]],
-    key: tuple[tuple[str, ...], str],
-    members: list[LayerRow],
-    head: str,
-) -> bool:
+def _alike(group: tuple[Block | None, list[Row]], key: Block, members: list[Row], head: str) -> bool:
     other, rows = group
     if other is None or other[0] != key[0]:
         return False
     return _signature(rows, _join(*other)) == _signature(members, head)
 
 
-def _signature(rows: list[LayerRow], head: str) -> list[tuple[str, str, tuple[int, ...], str]]:
+def _signature(rows: list[Row], head: str) -> list[tuple[str, str, tuple[int, ...], str]]:
     return [(row.name[len(head) :], row.op, row.shape, row.verdict) for row in rows]
 
 

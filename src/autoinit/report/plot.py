@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core.plan import Plan
+from ..errors import OptionError
 from ..measurement import Measurement
-from .data import Series, series
+from .data import Series, plan_of, series
 
 LINE, WEIGHT, MEASURED, TARGET = "#30638e", "#d1495b", "#1b1b1e", "#8d99ae"
 SMALLEST = 1e-30
+CROWDED = 300
+"""Above so many tensors a line through all of them is a smear."""
 
 
 def plot(
@@ -22,10 +25,14 @@ def plot(
     *,
     labels: Sequence[str] | None = None,
     title: str | None = None,
+    compare: Mapping[str, Plan | Measurement] | None = None,
+    measured: Measurement | None = None,
 ) -> Any:
     """Draw one or several plans or measurements side by side; return the figure, and save it if a path is given.
 
-    The blue line is the prediction, red dots mark the outputs of weight layers, black crosses what was measured.
+    Blue is the prediction, the band how finite width scatters it from draw to draw, red dots mark the outputs of
+    weight layers, black crosses what was measured. `compare` puts others before `items`, each with its label;
+    `measured` draws a measurement over the (last) plan.
     """
     try:
         from matplotlib.figure import Figure
@@ -33,21 +40,27 @@ def plot(
         raise ImportError("plots need matplotlib: pip install 'autoinit[plot]'") from error
     chosen = [items] if isinstance(items, (Plan, Measurement)) else list(items)
     if labels is not None and len(labels) != len(chosen):
-        raise ValueError(f"{len(chosen)} things to draw, but {len(labels)} labels")
-    drawn = [series(item, labels[k] if labels is not None else None) for k, item in enumerate(chosen)]
-    targets = [(item.plan if isinstance(item, Measurement) else item).variance for item in chosen]
-    columns = len(drawn)
-    figure = Figure(figsize=(1.2 + 4.2 * columns, 4.6), dpi=120, layout="constrained")
-    axes = figure.subplots(2, columns, sharex="col", sharey="row", squeeze=False, height_ratios=[2.2, 1])
+        raise OptionError(f"{len(chosen)} things to draw, but {len(labels)} labels", where="plot",
+                          received=repr(list(labels)), fix="give one label for each")  # fmt: skip
+    names = list(labels) if labels is not None else [_label(item, bool(compare)) for item in chosen]
+    chosen, names = [*(compare or {}).values(), *chosen], [*(compare or {}), *names]
+    drawn = [series(item, name) for item, name in zip(chosen, names, strict=True)]
+    if measured is not None:
+        drawn[-1] = series(chosen[-1], names[-1], measured)
+    figure = Figure(figsize=(1.2 + 4.2 * len(drawn), 4.8), dpi=120, layout="constrained")
+    axes = figure.subplots(2, len(drawn), sharex="col", sharey="row", squeeze=False, height_ratios=[2.2, 1])
     for k, one in enumerate(drawn):
-        _variance(axes[0, k], one, targets[k])
+        _variance(axes[0, k], one, plan_of(chosen[k]).variance)
         _mean(axes[1, k], one)
         axes[0, k].set_title(one.label, fontsize=10)
         axes[1, k].set_xlabel("tensor, in the order of execution", fontsize=9)
+    _scales(axes, drawn)
     axes[0, 0].set_ylabel("variance", fontsize=9)
     axes[1, 0].set_ylabel("mean", fontsize=9)
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=8, frameon=False)
+    legend = {name: handle for axis in axes[0] for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+    scale = 4 if any(len(one.weight) > CROWDED for one in drawn) else 1
+    place = {"loc": "outside lower center", "ncols": len(legend), "fontsize": 8, "frameon": False}
+    figure.legend(legend.values(), legend, markerscale=scale, **place)
     if title:
         figure.suptitle(title, fontsize=11)
     if path is not None:
@@ -55,35 +68,80 @@ def plot(
     return figure
 
 
+def _label(item: Plan | Measurement, compared: bool) -> str:
+    """Beside others a plan is named by what it does."""
+    plan = plan_of(item)
+    return plan.model if not compared else "as it is now" if plan.checked else "AutoInit"
+
+
 def _variance(axis: Any, one: Series, target: float) -> None:
-    depth = np.arange(len(one.variance))
-    values = np.maximum(np.asarray(one.variance, float), SMALLEST)
-    weight = np.asarray(one.weight, bool)
+    values, weight = _without_zeros(one.variance), np.asarray(one.weight, bool)
+    measured = None if one.measured_variance is None else _without_zeros(one.measured_variance)
+    banded = _judged(weight)
+    low, high = (_without_zeros(side)[banded] for side in (one.low, one.high))
     axis.axhline(target, color=TARGET, linewidth=1, linestyle="--", label="target", zorder=1)
-    axis.plot(depth, _hidden_zeros(values), color=LINE, linewidth=0.9, alpha=0.7, label="predicted", zorder=2)
-    marks = {"color": WEIGHT, "markersize": 4, "linewidth": 0.9, "label": "weight layers", "zorder": 3}
-    axis.plot(depth[weight], _hidden_zeros(values[weight]), ".-", **marks)
-    if one.measured_variance is not None:
-        found = _hidden_zeros(np.maximum(np.asarray(one.measured_variance, float), SMALLEST))
-        axis.plot(depth, found, "x", color=MEASURED, markersize=3, markeredgewidth=0.7, label="measured", zorder=4)
-    axis.set_yscale("log")
-    _tidy(axis)
+    axis.fill_between(banded, low, high, color=LINE, alpha=0.16, linewidth=0, zorder=1, label="scatter of draws")
+    _curves(axis, values, weight, measured)
 
 
 def _mean(axis: Any, one: Series) -> None:
-    depth = np.arange(len(one.mean))
-    weight = np.asarray(one.weight, bool)
-    mean = np.asarray(one.mean, float)
-    axis.plot(depth, mean, color=LINE, linewidth=0.9, alpha=0.7, zorder=2)
-    axis.plot(depth[weight], mean[weight], ".-", color=WEIGHT, markersize=4, linewidth=0.9, zorder=3)
-    if one.measured_mean is not None:
-        axis.plot(depth, one.measured_mean, "x", color=MEASURED, markersize=3, markeredgewidth=0.7, zorder=4)
-    _tidy(axis)
+    axis.axhline(0.0, color=TARGET, linewidth=1, linestyle="--", zorder=1)
+    measured = None if one.measured_mean is None else np.asarray(one.measured_mean, float)
+    _curves(axis, np.asarray(one.mean, float), np.asarray(one.weight, bool), measured)
 
 
-def _hidden_zeros(values: Any) -> Any:
+def _curves(axis: Any, predicted: Any, weight: Any, measured: Any) -> None:
+    """A line through every tensor while it can be followed by eye; among many, points: alike ones form strands.
+
+    Then measured points are those of the weight layers only.
+    """
+    depth, layers = np.arange(len(weight)), np.flatnonzero(weight)
+    crowded = len(weight) > CROWDED
+    if crowded:
+        axis.plot(depth[~weight], predicted[~weight], color=LINE, label="predicted", zorder=2, alpha=0.7, **_dots(1.8))
+    else:
+        axis.plot(depth, predicted, color=LINE, linewidth=1.1, alpha=0.8, label="predicted", zorder=2)
+    size = 7.0 if len(layers) <= 60 else 3.0 if crowded else 5.0
+    axis.plot(layers, predicted[layers], color=WEIGHT, label="weight layers", zorder=4, **_dots(size))
+    if measured is not None and crowded:
+        shown = _judged(weight)
+        axis.plot(shown, measured[shown], color=MEASURED, label="measured", zorder=3, alpha=0.6, **_dots(1.8))
+    elif measured is not None:
+        cross = {"linestyle": "none", "marker": "x", "markersize": 3.5, "markeredgewidth": 0.7}
+        axis.plot(depth, measured, color=MEASURED, label="measured", zorder=5, **cross)
+
+
+def _judged(weight: Any) -> Any:
+    """The tensors that bands and measured points are drawn for: all, or of many the weight layers (if any)."""
+    return np.flatnonzero(weight) if len(weight) > CROWDED and np.any(weight) else np.arange(len(weight))
+
+
+def _dots(size: float) -> dict[str, Any]:
+    return {"linestyle": "none", "marker": ".", "markersize": size, "markeredgewidth": 0}
+
+
+def _scales(axes: Any, drawn: Sequence[Series]) -> None:
+    """Logarithmic variances of at least two decades; means linear while they are small, logarithmic beyond."""
+    variances = np.array([v for one in drawn for v in (*one.variance, *(one.measured_variance or ()))], float)
+    variances = variances[np.isfinite(variances) & (variances > SMALLEST)]
+    means = np.array([m for one in drawn for m in (*one.mean, *(one.measured_mean or ()))], float)
+    large = bool(np.any(np.abs(means[np.isfinite(means)]) > 30))
+    for axis in axes[0]:
+        axis.set_yscale("log")
+        _tidy(axis)
+    for axis in axes[1]:
+        if large:
+            axis.set_yscale("symlog", linthresh=1.0)
+        _tidy(axis)
+    if variances.size:
+        low, high = min(variances.min() / 2, 0.1), max(variances.max() * 2, 10.0)
+        axes[0, 0].set_ylim(low, high)
+
+
+def _without_zeros(values: Sequence[float]) -> Any:
     """A variance of zero has no place on a log axis: a gap."""
-    return np.where(values > SMALLEST, values, np.nan)
+    given = np.asarray(values, float)
+    return np.where(np.isfinite(given) & (given > SMALLEST), given, np.nan)
 
 
 def _tidy(axis: Any) -> None:

@@ -2,176 +2,146 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from ..core.plan import Plan
 from ..measurement import Measurement
-from .data import LayerRow, first_problem, is_problem, layer_rows, short_op, verdict
+from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
+from .layout import WIDTH, Column, aligned, cut, number, times
 
-WIDTH = 120
-SHORTEST = 12
-"""The first column is not made narrower than this."""
 MOST_NOTES = 6
-COLOURS = {"ok": "green", "low": "yellow", "high": "yellow", "vanishing": "red", "exploding": "red", "invalid": "red"}
+PLAN_COLUMNS = (
+    Column("layer", left=True),
+    Column("op", left=True, spare=2),
+    Column("output", left=True, spare=5),
+    Column("fan", spare=4),
+    Column("std"),
+    Column("mean in", spare=7),
+    Column("var. in", spare=3),
+    Column("mean out", spare=8),
+    Column("var. out"),
+    Column("corr.", spare=6),
+    Column("verdict", left=True),
+)
+MEASUREMENT_COLUMNS = (
+    Column("layer", left=True),
+    Column("op", left=True, spare=1),
+    Column("output", left=True, spare=2),
+    Column("mean pred.", spare=4),
+    Column("meas.", spare=3),
+    Column("var. pred."),
+    Column("meas."),
+    Column("ratio"),
+    Column("verdict", left=True),
+)
 
 
-def table(plan: Plan) -> str:
+def table(plan: Plan, width: int = WIDTH) -> str:
     """The weight layers of a plan: scale, predicted signal and verdict; problems first, the summary last."""
     rows = layer_rows(plan)
-    lines = [_title(plan), *_problems(plan, rows)]
-    heads = ["layer", "op", "output", "fan", "std", "E[x²] in", "variance out", "corr.", "verdict"]
-    cells: list[list[str] | str] = []
-    for item in fold(rows):
-        cells.append(_folded(item) if isinstance(item, Fold) else _cells(item))
-    heads, cells = without_empty(heads, cells)
-    lines += [*aligned(heads, cells, left=3), "", plan.summary()]
-    return "\n".join(lines)
+    lines = [title(plan), *problems(plan, rows), ""]
+    cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
+    lines += [*aligned(PLAN_COLUMNS, cells, width), "", summary(plan, rows)]
+    return "\n".join(cut(line, width) for line in lines)
 
 
-def measurement_table(measurement: Measurement) -> str:
+def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
     """The weight layers as predicted and as measured."""
-    plan = measurement.plan
-    rows = measurement.weight_layers
-    lines = [f"{plan.model}: predicted and measured with the present weights"]
+    rows = measured_rows(measurement)
+    lines = [measurement_title(measurement)]
     bad = first_problem(measurement)
     if bad is not None:
-        found = next(r for r in rows if r.predicted is bad)
-        word = verdict(found.variance, plan.variance)
-        lines.append(
-            f"first problem: {bad.module or '(model)'} ({short_op(bad.op)}): variance {_n(found.variance)}, {word}"
-        )
-    heads = [
-        "layer",
-        "op",
-        "output",
-        "mean pred.",
-        "meas.",
-        "var. pred.",
-        "meas.",
-        "ratio",
-        "verdict",
-    ]
-    cells: list[list[str] | str] = [
-        [
-            r.predicted.module or "(model)",
-            short_op(r.predicted.op),
-            _shape(r.predicted.shape),
-            f"{r.predicted.mean:.3f}",
-            f"{r.mean:.3f}",
-            _n(r.predicted.tensor_variance),
-            _n(r.variance),
-            _n(r.ratio),
-            verdict(r.variance, plan.variance),
-        ]
-        for r in rows
-    ]
-    shares = f"{100 * measurement.within(1.25):.0f} % within 1.25×, {100 * measurement.within(2):.0f} % within 2×"
-    lines += [
-        *aligned(heads, cells, left=3),
-        "",
-        f"{len(rows)} weight layers, measured to predicted variance: {shares}",
-    ]
-    return "\n".join(lines)
+        lines.append(problem_line(next(r for r in rows if r.index == bad.index)))
+    cells = [_folded(item, width) if isinstance(item, Fold) else measured_cells(item) for item in fold(rows)]
+    lines += ["", *aligned(MEASUREMENT_COLUMNS, cells, width), "", closeness(measurement)]
+    return "\n".join(cut(line, width) for line in lines)
 
 
-def show(item: Plan | Measurement) -> None:
-    """Print; in a terminal with rich installed the verdicts are coloured."""
-    text = str(item)
-    if sys.stdout.isatty():
-        try:
-            from rich.console import Console
-            from rich.text import Text
-        except ImportError:
-            pass
-        else:
-            made = Text(text, no_wrap=True)
-            for word, colour in COLOURS.items():
-                made.highlight_regex(rf"\b{word}\b", colour)
-            Console(soft_wrap=True).print(made)
-            return
-    print(text)
-
-
-def without_empty(heads: list[str], rows: list[list[str] | str]) -> tuple[list[str], list[list[str] | str]]:
-    """Leave out columns in which no row says anything."""
-    keep = [k for k in range(len(heads)) if any(not isinstance(r, str) and r[k] for r in rows)]
-    if not keep:
-        return heads, rows
-    return [heads[k] for k in keep], [r if isinstance(r, str) else [r[k] for k in keep] for r in rows]
-
-
-def aligned(heads: Sequence[str], rows: Iterable[Sequence[str] | str], left: int) -> list[str]:
-    """Columns of one width each; a plain string is a line of its own.
-
-    The first `left` columns and the last are flush left; the first is shortened until everything fits.
-    """
-    rows = list(rows)
-    full = [r for r in rows if not isinstance(r, str)]
-    widths = [max(len(r[k]) for r in [heads, *full]) for k in range(len(heads))]
-    room = WIDTH - sum(widths[1:]) - 2 * (len(widths) - 1)
-    widths[0] = min(widths[0], max(room, SHORTEST))
-
-    def line(cells: Sequence[str]) -> str:
-        cells = [_path(cells[0], widths[0]), *cells[1:]]
-        flush = [*range(left), len(cells) - 1]
-        padded = [c.ljust(w) if k in flush else c.rjust(w) for k, (c, w) in enumerate(zip(cells, widths, strict=True))]
-        return "  ".join(padded).rstrip()
-
-    rule = "─" * (sum(widths) + 2 * (len(widths) - 1))
-    return [line(heads), rule, *(r if isinstance(r, str) else line(r) for r in rows)]
-
-
-def _title(plan: Plan) -> str:
+def title(plan: Plan) -> str:
     mode = "training" if plan.training else "evaluation"
     if plan.checked:
         return f"{plan.model} as it is now, {mode} mode, target variance {plan.variance:g}"
     return f"{plan.model}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
 
 
-def _problems(plan: Plan, rows: list[LayerRow]) -> list[str]:
+def summary(plan: Plan, rows: list[LayerRow]) -> str:
+    """The plan's own summary, and how many layers have which verdict if they are not all alike."""
+    counts = Counter(r.verdict for r in rows)
+    listed = ", ".join(f"{count} {word}" for word, count in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
+    return plan.summary() + (f"; {listed}" if plan.checked or set(counts) - {"ok", "shared", "zero"} else "")
+
+
+def measurement_title(measurement: Measurement) -> str:
+    return f"{measurement.plan.model}: predicted and measured with the present weights"
+
+
+def closeness(measurement: Measurement) -> str:
+    """The summary of a measurement."""
+    shares = f"{100 * measurement.within(1.25):.0f} % within 1.25×, {100 * measurement.within(2):.0f} % within 2×"
+    return f"{len(measurement.weight_layers)} weight layers, measured to predicted variance: {shares}"
+
+
+def problems(plan: Plan, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first."""
-    lines = []
     bad = next((r for r in rows if is_problem(r.verdict)), None)
-    if bad is not None:
-        lines.append(f"first problem: {bad.name} ({bad.op}): variance {_n(bad.variance)}, {bad.verdict}")
+    lines = [] if bad is None else [problem_line(bad)]
     shown = [n for n in plan.notes if n.kind in ("warning", "passed", "simulated")]
     shown.sort(key=lambda n: n.kind != "warning")
-    lines += [_cut(f"{n.kind}: {n.place}: {n.message}") for n in shown[:MOST_NOTES]]
+    lines += [f"{n.kind}: {n.place}: {n.message}" for n in shown[:MOST_NOTES]]
     if len(shown) > MOST_NOTES:
         lines.append(f"... and {len(shown) - MOST_NOTES} more notes (plan.notes)")
-    return [*lines, ""]
+    return lines
 
 
-def _cells(row: LayerRow) -> list[str]:
+def problem_line(row: LayerRow | MeasuredRow) -> str:
+    return f"first problem: {row.name} ({row.op}): variance {number(row.variance)}, {row.verdict}"
+
+
+def plan_cells(row: LayerRow) -> list[str]:
     return [
         row.name,
         row.op,
-        _shape(row.shape),
+        times(row.shape),
         "" if row.fan is None else f"{row.fan:.4g}",
         "" if row.std is None else f"{row.std:.4f}" if row.std >= 1e-3 else f"{row.std:.2e}",
-        "" if row.incoming is None else _n(row.incoming),
-        _n(row.variance),
+        "" if row.mean_in is None else number(row.mean_in),
+        "" if row.variance_in is None else number(row.variance_in),
+        number(row.mean),
+        number(row.variance),
         f"{row.correlation:.2f}",
         row.verdict,
     ]
 
 
-def _folded(item: Fold) -> str:
-    stds = [r.std for r in item.rows if r.std is not None]
-    variances = [r.variance for r in item.rows]
-    details = [f"variance {_range(variances)}"]
-    if stds:
-        details.insert(0, f"std {_range(stds)}")
-    line = f"{_span(item.first, item.last)}: as {item.like} ({', '.join(details)})"
-    if len(line) > WIDTH:  # the numbers alone
-        line = f"{_span(item.first, _last(item.last))}: as {_last(item.like)} ({', '.join(details)})"
-    return _cut(line)
+def measured_cells(row: MeasuredRow) -> list[str]:
+    numbers = (row.predicted_mean, row.mean, row.predicted_variance, row.variance, row.ratio)
+    return [row.name, row.op, times(row.shape), *map(number, numbers), row.verdict]
 
 
-def _span(first: str, last: str) -> str:
-    return first if _last(first) == _last(last) else f"{first} … {last}"
+def folded_details(item: Fold[LayerRow] | Fold[MeasuredRow]) -> str:
+    """What the blocks of a fold do not have in common."""
+    rows = item.rows
+    stds = [r.std for r in rows if isinstance(r, LayerRow) and r.std is not None]
+    ratios = [r.ratio for r in rows if isinstance(r, MeasuredRow)]
+    details = [f"std {_range(stds)}"] if stds else []
+    details.append(f"variance {_range([r.variance for r in rows])}")
+    return ", ".join(details + ([f"ratio {_range(ratios)}"] if ratios else []))
+
+
+def span(item: Fold[LayerRow] | Fold[MeasuredRow]) -> str:
+    """Names of the first and the last block."""
+    return item.first if item.first == item.last else f"{item.first} … {item.last}"
+
+
+def _folded(item: Fold[LayerRow] | Fold[MeasuredRow], width: int) -> str:
+    details = folded_details(item)
+    line = f"{span(item)}: as {item.like} ({details})"
+    if len(line) > width:  # the numbers alone
+        end = "" if item.first == item.last else f" … {_last(item.last)}"
+        line = f"{item.first}{end}: as {_last(item.like)} ({details})"
+    return line
 
 
 def _last(name: str) -> str:
@@ -179,25 +149,5 @@ def _last(name: str) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    low, high = _n(min(values)), _n(max(values))
+    low, high = number(min(values)), number(max(values))
     return low if low == high else f"{low} … {high}"
-
-
-def _n(value: float | None) -> str:
-    if value is None or value != value:
-        return "nan"
-    return f"{value:.3f}" if 0.01 <= abs(value) < 1000 else f"{value:.2e}" if value else "0"
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return "×".join(str(n) for n in shape)
-
-
-def _path(name: str, longest: int) -> str:
-    """The end of a module's path tells more than its middle."""
-    head = longest // 3
-    return name if len(name) <= longest else f"{name[:head]}…{name[-(longest - head - 1) :]}"
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= WIDTH else line[: WIDTH - 1] + "…"
