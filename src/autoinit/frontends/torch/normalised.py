@@ -19,7 +19,7 @@ from torch.nn.utils.spectral_norm import SpectralNorm
 
 from ...core.graph import Node
 from ...core.signal import Signal, iid
-from .lowering.table import per_axis
+from ..axes import per_axis
 
 MOST_ITERATED = 2**20
 """Beyond this many entries the top singular value is that of a random matrix, not of the values."""

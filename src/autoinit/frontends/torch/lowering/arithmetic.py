@@ -8,7 +8,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from ....core.masks import DEAD
-from .table import aten, axis_of
+from ...axes import axis_of
+from .table import aten
 
 if TYPE_CHECKING:
     from ..call import Call

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....core.graph import ParameterView
+from ...axes import per_axis
 from ..known import sample_of
 from .chance import equal_chance
-from .table import aten, per_axis
+from .table import aten
 
 if TYPE_CHECKING:
     from ..call import Call

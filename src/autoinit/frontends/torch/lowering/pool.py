@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .table import aten, axes_of, per_axis
+from ...axes import axes_of, per_axis
+from .table import aten
 
 if TYPE_CHECKING:
     from ..call import Call

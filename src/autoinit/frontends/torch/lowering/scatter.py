@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from ...axes import axis_of
 from ..known import sample_of
 from .shape import write
-from .table import aten, axis_of
+from .table import aten
 
 if TYPE_CHECKING:
     from ..call import Call

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....core.graph import Constant
+from ...axes import axes_of, axis_of
 from ..known import sample_of
 from .chance import equal_chance
-from .table import aten, axes_of, axis_of
+from .table import aten
 
 if TYPE_CHECKING:
     from ..call import Call

@@ -47,23 +47,3 @@ def lower(call: Call) -> bool:
         return False
     found(call)
     return True
-
-
-def axis_of(dim: int, ndim: int) -> int:
-    """A non-negative axis."""
-    return dim % ndim if ndim else 0
-
-
-def axes_of(dims: object, ndim: int) -> tuple[int, ...]:
-    """Non-negative axes; None or empty means all."""
-    if dims is None or dims == []:
-        return tuple(range(ndim))
-    if isinstance(dims, int):
-        return (axis_of(dims, ndim),)
-    return tuple(axis_of(d, ndim) for d in dims)  # type: ignore[attr-defined]
-
-
-def per_axis(value: object, n: int) -> tuple[int, ...]:
-    """An int or a short list, stretched to n entries."""
-    items = [value] if isinstance(value, int) else list(value)  # type: ignore[call-overload]
-    return tuple(items * n) if len(items) == 1 else tuple(items)
