@@ -63,6 +63,27 @@ def test_the_plan_says_what_was_simulated_and_why():
     assert {t.status for t in plan.tensors if t.weight} == {"rule"}  # weights end it
 
 
+class Chosen(nn.Module):
+    """max(a, b), written with a condition that depends on both."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.outer = nn.Linear(64, 64), nn.Linear(64, 64), nn.Linear(64, 64)
+
+    def forward(self, x):
+        a, b = self.a(x), self.b(x)
+        return self.outer(torch.where(a > b, a, b))
+
+
+def test_a_condition_on_what_it_chooses():
+    """E[max(a, b)] = 1/sqrt(pi) for two independent standard normals."""
+    plan = autoinit.plan(Chosen(), (512, 64))
+    chosen = next(t for t in plan.tensors if t.op == "aten.where")
+    assert chosen.status == "simulated"
+    assert chosen.mean == pytest.approx(torch.pi**-0.5, rel=0.05)
+    assert chosen.second == pytest.approx(1.0, rel=0.05)
+
+
 def test_a_plan_is_the_same_every_time():
     net = Spline()
     first, second = (autoinit.plan(net, (64, 64)) for _ in range(2))

@@ -211,6 +211,8 @@ def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> S
                 truth = np.asarray(array, bool)
                 made.live = truth if keep_true else ~truth
             return made
+    if not cond.is_constant and any(ctx.related(node, 0, slot) for slot in range(1, len(node.inputs))):
+        ctx.doubt("the condition depends on what it chooses")
     share = min(max(cond.mean, 0.0), 1.0)
     return replaced(b, a, cond, share)
 
