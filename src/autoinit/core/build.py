@@ -100,6 +100,7 @@ def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> Tens
         correlation,
         scatter=scatter(signal),
         status=status,
+        shown=node.attrs.get("shown", ""),
     )
 
 

@@ -79,6 +79,8 @@ class TensorPlan:
     """Standard deviation of log(x.var()) from draw to draw, by finite width and finite size."""
     status: str = "rule"
     """rule, simulated or passed."""
+    shown: str = ""
+    """What to call the op in reports, if not by its name: a layer that is measured after its bias is no "Add"."""
     mean_in: float | None = None
     """Of a weight layer: mean and variance (as `tensor_variance`) of the signal that comes in."""
     variance_in: float | None = None
@@ -230,6 +232,15 @@ class Plan:
         from ..report.plot import plot
 
         return plot(self, path, **options)
+
+    def to_html(self, path: str | Path | None = None, *, default: Any = None, measured: Any = None) -> str:
+        """The plan as one interactive page without network (needs plotly); saved if a path is given.
+
+        `default` is what to compare with (a `check` plan or a measurement), `measured` a measurement of this plan.
+        """
+        from ..report.page import page
+
+        return page(self, path, default=default, measured=measured)
 
 
 def _clean(value: Any) -> Any:

@@ -103,7 +103,7 @@ def _layer(
         word = verdict(variance if plan.checked else _number(row.variance), row.target or plan.variance)
     return LayerRow(
         row.module or "(model)",
-        short_op(row.op),
+        short_op(row.shown or row.op),
         tuple(row.shape),
         row.fan,
         std,
@@ -123,7 +123,7 @@ def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
     return [
         MeasuredRow(
             r.predicted.module or "(model)",
-            short_op(r.predicted.op),
+            short_op(r.predicted.shown or r.predicted.op),
             tuple(r.predicted.shape),
             _number(r.predicted.mean),
             r.mean,

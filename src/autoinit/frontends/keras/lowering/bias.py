@@ -38,6 +38,7 @@ def is_bias(call: Call, x: Any, b: Any) -> bool:
     inputs = list(source.inputs) + [None] * (slot + 1 - len(source.inputs))  # type: ignore[operator]
     inputs[slot] = flat  # type: ignore[index]
     source.inputs = tuple(inputs)
+    source.attrs["shown"] = source.label
     for node in chain:
         node.module, node.label, node.first = call.tracer.module, call.name, 0
         node.call = call.tracer.occurrence if node.call else 0
