@@ -28,24 +28,29 @@ Key = tuple[str, str, int, int]
 class Recording:
     """Mean and mean square of every float tensor that an op made: key (module, op, call, output)."""
 
-    moments: dict[Key, tuple[float, float]] = field(default_factory=dict)
+    moments: dict[Key, Any] = field(default_factory=dict)
 
 
 class Recorder(TorchDispatchMode):
     """Counts ops exactly like the tracer does, so that predicted and measured rows meet.
 
-    `observe(key, op arguments, output)` may look at (and scale) an output before its statistics are taken.
+    `observe(key, op arguments, output)` may look at (and scale) an output before its statistics are taken, which
+    `take(output)` does.
     """
 
     supports_higher_order_operators = True
 
-    def __init__(self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None) -> None:
+    def __init__(
+        self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None,
+        take: Callable[[torch.Tensor], Any] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.module = ""
         self.suppressed = 0
         self.wanted = wanted
         self.observe = observe
+        self.take = take or moments
         self.recording = Recording()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -67,7 +72,7 @@ class Recorder(TorchDispatchMode):
                 continue
             if self.observe is not None:
                 self.observe(key, func, args, kwargs, t)
-            self.recording.moments[key] = moments(t)
+            self.recording.moments[key] = self.take(t)
         return out
 
 
@@ -102,6 +107,14 @@ def _record(
     rng = np.random.default_rng(seed)
     real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
     recorder = Recorder(wanted, observe)
+    with untouched(model, training), buffers_kept(model):
+        torch.manual_seed(seed)
+        run(model, real_args, real_kwargs, recorder, below)
+    return recorder.recording
+
+
+def run(model: nn.Module, args: Any, kwargs: Any, recorder: Recorder, below: bool = True) -> None:
+    """One forward of the real model under `recorder`, which hears what module is running."""
     stack: list[str] = []
 
     def enter(name: str, module: nn.Module, _: Any) -> None:
@@ -111,19 +124,17 @@ def _record(
     def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> None:
         recorder.module = stack.pop() if stack else ""
 
-    with untouched(model, training), buffers_kept(model), named_modules_on(model, enter, leave):
-        torch.manual_seed(seed)
-        try:
-            with (
-                torch.compiler.set_stance("force_eager"),
-                torch.enable_grad(),
-                below_autograd() if below else nullcontext(),
-                recorder,
-            ):
-                model(*real_args, **real_kwargs)
-        except Exception as error:
-            raise TraceError(
-                f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",
-                fix="check the shape and dtype of inputs; does model(inputs) work?",
-            ) from error  # fmt: skip
-    return recorder.recording
+    try:
+        with (
+            named_modules_on(model, enter, leave),
+            torch.compiler.set_stance("force_eager"),
+            torch.enable_grad(),
+            below_autograd() if below else nullcontext(),
+            recorder,
+        ):
+            model(*args, **kwargs)
+    except Exception as error:
+        raise TraceError(
+            f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",
+            fix="check the shape and dtype of inputs; does model(inputs) work?",
+        ) from error  # fmt: skip

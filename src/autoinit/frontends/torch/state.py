@@ -11,14 +11,15 @@ from torch import nn
 
 
 @contextmanager
-def untouched(model: nn.Module, training: bool) -> Iterator[None]:
-    """Put the model in training or evaluation mode; restore every module's attributes and the RNG afterwards."""
+def untouched(model: nn.Module, training: bool | None = None) -> Iterator[None]:
+    """Put the model in training or evaluation mode (or leave it in its own); restore attributes and RNG afterwards."""
     modules = list(model.modules())
     saved = [(m, _copy(m.__dict__)) for m in modules]
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
     try:
         with torch.random.fork_rng(devices=devices):
-            model.train(training)
+            if training is not None:
+                model.train(training)
             yield
     finally:
         for module, attributes in saved:
@@ -56,7 +57,8 @@ def buffers_kept(model: nn.Module) -> Iterator[None]:
     finally:
         with torch.no_grad():
             for tensor, copy in zip(tensors, copies, strict=True):
-                tensor.copy_(copy)
+                if not torch.equal(tensor, copy):  # a write would invalidate what autograd has saved of it
+                    tensor.copy_(copy)
 
 
 @contextmanager
