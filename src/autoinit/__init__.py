@@ -13,10 +13,11 @@ from .core.outcome import RuleSet
 from .core.plan import Plan
 from .core.signal import Signal, independent
 from .errors import AutoInitError
+from .watching import watch
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AutoInit", "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "check", "forget_rule",
-    "independent", "initialize", "measure", "plan", "rule", "rules",
+    "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
 ]  # fmt: skip

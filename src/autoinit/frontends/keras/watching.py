@@ -1,0 +1,81 @@
+"""Looking at a Keras model while it is trained: its operations run once more on a batch, with the present weights."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+
+from ..custom import CustomRules
+from .inputs import Leaf, call_arguments
+from .measure import Key, replayed
+from .tape import Entry, flattened
+from .variables import as_array, parameters_of
+from .walk import Walk, walk
+
+Statistics = tuple[float, float, int]
+"""Mean, variance, and how many entries are not finite."""
+
+
+class Probe:
+    """Takes statistics of a model. Keras says nothing before a forward, so a callback or the user's loop asks."""
+
+    calls_back = False
+
+    def __init__(self, model: Any, training: bool) -> None:
+        self.model, self.training = model, training
+        self._walk: Walk | None = None
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Where the model can be analysed in the middle of a training step: anywhere, once its weights are there."""
+        self._fetch_weights()
+        return nullcontext()
+
+    def look(self, inputs: Any, wanted: set[Key], seed: int) -> dict[Key, Statistics]:
+        """The statistics of the wanted tensors for a batch (None: noise); nothing about the model changes."""
+        self._fetch_weights()
+        found: dict[Key, Statistics] = {}
+
+        def observe(entry: Entry, values: list[Any]) -> None:
+            for k, value in enumerate(values):
+                key = (entry.module, entry.name, entry.occurrence, k)
+                if key in wanted:
+                    found[key] = statistics(value)
+
+        replayed(self._walked(inputs), self.model, seed, observe)
+        return found
+
+    def _fetch_weights(self) -> None:
+        """During fit on JAX the model's variables are empty, and the weights elsewhere."""
+        if hasattr(self.model, "jax_state_sync"):
+            self.model.jax_state_sync()
+
+    def _walked(self, inputs: Any) -> Walk:
+        """The model's tape, made for the first batch; later batches of the same shapes take its place."""
+        args, kwargs, _ = call_arguments(self.model, inputs)
+        leaves = [leaf for leaf in flattened((args, kwargs)) if isinstance(leaf, Leaf)]
+        made = self._walk
+        if made is None or [(a.shape, a.dtype) for a in made.leaves] != [(b.shape, b.dtype) for b in leaves]:
+            made = self._walk = walk(self.model, inputs, self.training, CustomRules())
+        else:
+            for known, given in zip(made.leaves, leaves, strict=True):
+                known.item = given.item
+        return made
+
+
+def statistics(value: Any) -> Statistics:
+    """(mean, variance over the whole tensor, entries that are not finite)."""
+    x = as_array(value)
+    if x.dtype.itemsize < 4:
+        x = x.astype(np.float32)
+    bad = int(x.size - np.count_nonzero(np.isfinite(x)))
+    if bad:
+        return float("nan"), float("nan"), bad
+    mean = float(x.mean(dtype=np.float64))
+    return mean, float(np.square(x - x.dtype.type(mean)).mean(dtype=np.float64)), 0
+
+
+def parameter_shapes(model: Any) -> dict[str, tuple[int, ...]]:
+    """The parameters that a plan of `model` names."""
+    return {name: tuple(v.shape) for name, v in parameters_of(model).items()}
