@@ -73,6 +73,10 @@ class Measurement:
 
         return plot(self, path, **options)
 
+    def to_html(self, path: str | Path | None = None, *, default: Any = None) -> str:
+        """The prediction and what was measured, as one interactive page (see `Plan.to_html`)."""
+        return self.plan.to_html(path, default=default, measured=self)
+
 
 def key_of(row: TensorPlan) -> Key:
     return row.module, row.op, row.call, row.output

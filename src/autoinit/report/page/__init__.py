@@ -1,0 +1,5 @@
+"""A plan as one interactive page without network: data as JSON, drawn by plotly and the scripts beside this file."""
+
+from .write import page
+
+__all__ = ["page"]

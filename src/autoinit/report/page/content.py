@@ -1,0 +1,104 @@
+"""What the page shows, as plain data for JSON: one list per property of the tensors, nulls for what is not finite."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+from ...core.plan import Plan, TensorPlan
+from ...errors import PlanError
+from ...measurement import Measurement, Moments, key_of
+from ..data import (
+    band,
+    first_problem,
+    layer_rows,
+    measured_moments,
+    measured_rows,
+    plan_of,
+    predicted_moments,
+    short_op,
+)
+from ..layout import times
+from ..text import summary, title
+
+DIGITS = 6
+
+
+def content(plan: Plan, default: Plan | Measurement | None, measured: Measurement | None) -> dict[str, Any]:
+    rows = layer_rows(plan)
+    return {
+        "model": plan.model,
+        "subtitle": title(plan).removeprefix(plan.model).lstrip(": "),
+        "summary": summary(plan, rows),
+        "separator": "/" if plan.framework == "keras" else ".",
+        "checked": plan.checked,
+        "target": plan.variance,
+        "outputs": plan.outputs,
+        "tensors": _tensors(plan),
+        "measured": None if measured is None else _others(plan, measured, "measured"),
+        "default": None if default is None else _others(plan, default, "default"),
+        "notes": [{"kind": n.kind, "place": n.place, "message": n.message} for n in plan.notes],
+        "parameters": [
+            {"name": p.name, "shape": times(p.shape), "action": p.action, "reason": p.reason, "std": _finite(p.std)}
+            for p in plan.parameters
+        ],
+    }
+
+
+def _tensors(plan: Plan) -> dict[str, list[Any]]:
+    layers = {row.index: row for row in layer_rows(plan)}
+    tensors = plan.tensors
+    bands = [band(t) for t in tensors]
+    found = [layers.get(t.index) for t in tensors]
+    return {
+        "module": [t.module for t in tensors],
+        "op": [short_op(t.shown or t.op) + (f" → {t.output}" if t.output else "") for t in tensors],
+        "call": [t.call for t in tensors],
+        "shape": [times(t.shape) for t in tensors],
+        "mean": [_finite(t.mean) for t in tensors],
+        "variance": [_finite(t.tensor_variance) for t in tensors],
+        "low": [_finite(low) for low, _ in bands],
+        "high": [_finite(high) for _, high in bands],
+        "correlation": [_finite(t.correlation[0]) if t.correlation else 0 for t in tensors],
+        "status": [t.status for t in tensors],
+        "weight": [t.weight for t in tensors],
+        "target": [_finite(t.target) for t in tensors],
+        "fan": [_finite(t.fan) for t in tensors],
+        "std": [None if row is None else _finite(row.std) for row in found],
+        "mean_in": [_finite(t.mean_in) for t in tensors],
+        "variance_in": [_finite(t.variance_in) for t in tensors],
+        "verdict": [None if row is None else row.verdict for row in found],
+    }
+
+
+def _others(plan: Plan, item: Plan | Measurement, option: str) -> dict[str, Any]:
+    """Mean, variance and verdict of another plan or of a measurement, at the tensors of `plan`."""
+    is_measurement = isinstance(item, Measurement)
+    moments: Moments = measured_moments(item) if is_measurement else predicted_moments(item)
+    there = {t.index: t for t in plan_of(item).tensors}
+    rows = measured_rows(item) if is_measurement else layer_rows(item)
+    words = {key_of(there[row.index]): row.verdict for row in rows}
+    if plan.tensors and not any(key_of(t) in moments for t in plan.tensors):
+        raise PlanError("it has no tensor in common with the plan", where=f"to_html: {option}",
+                        received=f"{plan_of(item).model}, for a plan of {plan.model}",
+                        fix="give a plan or measurement of the same model")  # fmt: skip
+    bad = first_problem(item)
+    problem = bad and {"name": bad.module, "op": short_op(bad.shown or bad.op), "verdict": words[key_of(bad)]}
+    return {
+        "real": is_measurement,
+        "mean": [_moment(moments, t, 0) for t in plan.tensors],
+        "variance": [_moment(moments, t, 1) for t in plan.tensors],
+        "verdict": [words.get(key_of(t)) for t in plan.tensors],
+        "problem": problem,
+    }
+
+
+def _moment(moments: Moments, tensor: TensorPlan, which: int) -> float | None:
+    found = moments.get(key_of(tensor))
+    return None if found is None else _finite(found[which])
+
+
+def _finite(value: float | None) -> float | None:
+    if value is None or not isfinite(value):
+        return None
+    return float(f"{value:.{DIGITS}g}")

@@ -1,0 +1,135 @@
+// The table: sorted and filtered in memory; of the rows only those in sight are in the document.
+const ROW = 28;
+const box = byId("table");
+const body = box.querySelector("tbody");
+
+const COLUMNS = [
+  { head: "#", title: "order of execution", width: 54, value: (i) => i, text: (i) => String(i) },
+  { head: "module", width: 190, left: true, value: (i) => T.module[i], text: placeOf, name: true },
+  { head: "op", width: 92, left: true, value: (i) => T.op[i], text: (i) => T.op[i] },
+  { head: "variance", title: "predicted variance of the output", width: 82, value: (i) => T.variance[i], text: (i) => number(T.variance[i], T.verdict[i]) },
+  { head: "verdict", width: 98, left: true, value: (i) => RANK.indexOf(T.verdict[i]), badge: (i) => T.verdict[i] },
+  { head: "measured", title: "measured variance of the output", width: 84, of: data.measured, value: (i) => data.measured.variance[i], text: (i) => optional(data.measured.variance[i]) },
+  { head: "default", title: "variance of the output with the default initialization", width: 78, of: data.default, value: (i) => data.default.variance[i], text: (i) => optional(data.default.variance[i]) },
+  { head: "its verdict", width: 98, left: true, of: data.default, value: (i) => RANK.indexOf(data.default.verdict[i]), badge: (i) => data.default.verdict[i] },
+  { head: "std", title: "standard deviation that the weight is given", width: 74, value: (i) => T.std[i], text: (i) => optional(T.std[i], std) },
+  { head: "fan", width: 64, value: (i) => T.fan[i], text: (i) => optional(T.fan[i], fan) },
+  { head: "mean", title: "predicted mean of the output", width: 78, value: (i) => T.mean[i], text: (i) => number(T.mean[i]) },
+  { head: "mean in", width: 78, value: (i) => T.mean_in[i], text: (i) => optional(T.mean_in[i]) },
+  { head: "var. in", width: 78, value: (i) => T.variance_in[i], text: (i) => optional(T.variance_in[i]) },
+  { head: "corr.", title: "correlation of two samples", width: 56, value: (i) => T.correlation[i], text: (i) => T.correlation[i].toFixed(2) },
+  { head: "output", width: 132, left: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
+].filter((column) => column.of !== null && (column.head === "#" || column.badge || LAYERS.length === 0 || [...Array(COUNT).keys()].some((i) => column.text(i) !== "")));
+
+const table = { words: [], inside: null, verdict: null, by: COLUMNS[0], down: false, rows: [] };
+
+function within(i) {
+  const { inside } = table;
+  return inside === null || T.module[i] === inside || T.module[i].startsWith(inside + data.separator);
+}
+
+const haystack = T.module.map((module, i) => `${module} ${T.op[i]} ${T.weight[i] || ""}`.toLowerCase());
+
+function refresh() {
+  const rows = [];
+  for (let i = 0; i < COUNT; i++) {
+    if (state.which === "layers" && T.weight[i] === null) continue;
+    if (table.verdict && T.verdict[i] !== table.verdict) continue;
+    if (within(i) && table.words.every((word) => haystack[i].includes(word))) rows.push(i);
+  }
+  const { by, down } = table;
+  if (by !== COLUMNS[0] || down) {
+    const sign = down ? -1 : 1;
+    const keys = new Map(rows.map((i) => [i, by.value(i)]));
+    rows.sort((a, b) => {
+      const [x, y] = [keys.get(a), keys.get(b)];
+      if (x === null || y === null) return (x === null) - (y === null) || a - b; // what is not there comes last
+      if (typeof x === "string") return sign * x.localeCompare(y, "en", { numeric: true }) || a - b;
+      return sign * (x - y) || a - b;
+    });
+  }
+  table.rows = rows;
+  byId("count").textContent = `${rows.length.toLocaleString("en")} of ${plural(COUNT, "tensor")}`;
+  box.scrollTop = 0;
+  paint(true);
+}
+
+function cell(column, i) {
+  const made = element("td", { class: column.left ? "left" : null });
+  if (column.badge) made.append(badge(column.badge(i)) || "");
+  else {
+    made.textContent = column.text(i);
+    if (column.name) made.title = made.textContent;
+    if (column.head === "op" && T.status[i] !== "rule") made.append(" ", element("span", { class: "tag" }, T.status[i]));
+  }
+  return made;
+}
+
+let painted = [-1, -1];
+function paint(again = false) {
+  const first = Math.max(0, Math.floor(box.scrollTop / ROW) - 10);
+  const last = Math.min(table.rows.length, Math.ceil((box.scrollTop + box.clientHeight) / ROW) + 10);
+  if (!again && first === painted[0] && last === painted[1]) return;
+  painted = [first, last];
+  const space = (count) => element("tr", { style: `height:${count * ROW}px`, "aria-hidden": "true" });
+  const rows = table.rows.slice(first, last).map((i) =>
+    element("tr", { "data-tensor": i, class: i === state.selected ? "current" : null }, ...COLUMNS.map((column) => cell(column, i))));
+  body.replaceChildren(space(first), ...rows, space(table.rows.length - last));
+}
+
+function sortBy(column) {
+  table.down = table.by === column ? !table.down : false;
+  table.by = column;
+  for (const head of box.querySelectorAll("th")) {
+    const mine = head.dataset.head === column.head;
+    head.setAttribute("aria-sort", mine ? (table.down ? "descending" : "ascending") : "none");
+  }
+  refresh();
+}
+
+function scrollToRow(i) {
+  const at = table.rows.indexOf(i);
+  if (at >= 0 && (at * ROW < box.scrollTop || (at + 2) * ROW > box.scrollTop + box.clientHeight)) {
+    box.scrollTop = Math.max(0, at * ROW - box.clientHeight / 2);
+  }
+  paint(true);
+}
+
+function verdictChips() {
+  const chip = (word, count) =>
+    element("button", { type: "button", class: `chip ${word}`, "aria-pressed": "false", "data-verdict": word, on: { click: () => {
+      table.verdict = table.verdict === word ? null : word;
+      for (const other of byId("verdicts").children) other.setAttribute("aria-pressed", String(other.dataset.verdict === table.verdict));
+      refresh();
+    } } }, `${word} ${count.toLocaleString("en")}`);
+  byId("verdicts").append(...tally(T.verdict).map(([word, count]) => chip(word, count)));
+}
+
+function startTable() {
+  box.style.setProperty("--wide", `${COLUMNS.reduce((sum, column) => sum + column.width, 0)}px`);
+  box.querySelector("colgroup").append(...COLUMNS.map((column) => element("col", { style: column.name ? null : `width:${column.width}px` })));
+  box.querySelector("thead").append(element("tr", {}, ...COLUMNS.map((column, k) =>
+    element("th", { scope: "col", class: column.left ? "left" : null, "data-head": column.head, "aria-sort": k ? "none" : "ascending", title: column.title },
+      element("button", { type: "button", on: { click: () => sortBy(column) } }, column.head)))));
+  verdictChips();
+  box.addEventListener("scroll", () => requestAnimationFrame(() => paint()), { passive: true });
+  new ResizeObserver(() => paint()).observe(box);
+  body.addEventListener("click", (event) => {
+    const row = event.target.closest("tr[data-tensor]");
+    if (row) tell("select", Number(row.dataset.tensor));
+  });
+  byId("filter").addEventListener("input", (event) => {
+    table.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
+    refresh();
+  });
+  byId("inside").addEventListener("click", () => tell("focus", null));
+  listeners.focus.push((module) => {
+    table.inside = module;
+    byId("inside").hidden = module === null;
+    byId("inside").textContent = `inside ${module} ✕`;
+    refresh();
+  });
+  listeners.which.push(refresh);
+  listeners.select.push(scrollToRow);
+  refresh();
+}

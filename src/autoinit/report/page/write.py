@@ -1,0 +1,71 @@
+"""Put template, style, scripts and data together into one file."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ...core.plan import Plan
+from ...errors import OptionError
+from ...measurement import Measurement
+from ..notebook import plan_html
+from .content import content
+
+SCRIPTS = ("format.js", "signal.js", "tree.js", "table.js", "page.js")
+MARK = re.compile(r"\{\{(\w+)\}\}")
+
+
+def page(
+    plan: Plan,
+    path: str | Path | None = None,
+    *,
+    default: Plan | Measurement | None = None,
+    measured: Measurement | None = None,
+) -> str:
+    """The page as text; written to `path` if there is one."""
+    _check("default", default, (Plan, Measurement))
+    _check("measured", measured, (Measurement,))
+    here = files(__package__)
+    parts = {
+        "title": escape(f"{plan.model} · AutoInit"),
+        "css": here.joinpath("page.css").read_text("utf-8"),
+        "plotly": _in_script(_plotly()),
+        "data": _json(content(plan, default, measured)),
+        "script": "\n".join(here.joinpath(name).read_text("utf-8") for name in SCRIPTS),
+        "static": plan_html(plan),
+    }
+    template = here.joinpath("template.html").read_text("utf-8")
+    text = MARK.sub(lambda mark: parts[mark[1]], template)  # in one pass: what is put in is not searched again
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _check(option: str, value: object, kinds: tuple[type, ...]) -> None:
+    if value is not None and not isinstance(value, kinds):
+        names = {"default": "autoinit.check(model, inputs) or ", "measured": ""}[option]
+        raise OptionError("not something that can be shown", where=f"to_html: {option}", received=type(value).__name__,
+                          fix=f"give what {names}autoinit.measure(model, inputs) returns")  # fmt: skip
+
+
+def _plotly() -> str:
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise ImportError("pages need plotly: pip install 'autoinit[html]'") from error
+    return str(get_plotlyjs())
+
+
+def _json(data: Any) -> str:
+    """JSON that no HTML parser reads as markup, whatever names the model's parts have."""
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _in_script(code: str) -> str:
+    """So that no string of the code ends its script element."""
+    return re.sub(r"</(script)", r"<\\/\1", code, flags=re.IGNORECASE)
