@@ -42,7 +42,21 @@ class Spline(nn.Module):
         return edges[..., 1:] - edges[..., :-1]
 
 
-@pytest.mark.parametrize("model", [Share, Spline])
+class Decays(nn.Module):
+    """exp of differences of running sums, of which only those that are negative count: the lower triangle."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(64, 32)
+        self.outer = nn.Linear(32, 64)
+
+    def forward(self, x):
+        sums = torch.cumsum(-nn.functional.softplus(self.inner(x)), -1)
+        table = (sums[..., :, None] - sums[..., None, :]).tril().exp().tril()
+        return self.outer(table.sum(-1))
+
+
+@pytest.mark.parametrize("model", [Share, Spline, Decays])
 def test_quotients_meet_what_is_measured(model):
     net = model()
     plan = autoinit.plan(net, (512, 64))

@@ -41,6 +41,8 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
         operands.append(_scalar(signal) if _is_plain(signal, shape) else aligned(signal, shape))
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     made = combine(node, ctx, fn, params, operands, shape)
+    if live is None and fn == "exp":
+        doubt_exponential(ctx, operands[0])
     if live is not None and fn == "exp":
         made = masked_exponential(node, ctx, made, operands[0], live, shape)
     if live is not None and fn in ("add", "sub", "mul", "div"):
@@ -92,6 +94,14 @@ def combine(
 LARGE_EXPONENTIAL = 10.0
 NEAR_ZERO = 3.0
 """A divisor of unknown sign whose mean is fewer standard deviations from zero than this has no mean inverse."""
+MOST_EXPONENT = 46.0
+"""E[exp(2x)] = exp(2m + 2v) beyond the exponential of this is no prediction: x is no Gaussian that far out."""
+
+
+def doubt_exponential(ctx: Context, x: Operand) -> None:
+    """Exponents of unknown sign so wide are differences of running sums, whose sign depends on the place."""
+    if isinstance(x, Signal) and 2 * (x.mean + x.variance) > MOST_EXPONENT and not sign_of(x):
+        ctx.doubt("the exponent is too wide for its moments to tell")
 
 
 def masked_exponential(

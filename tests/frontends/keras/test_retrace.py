@@ -7,6 +7,8 @@ from keras import layers, ops
 
 import autoinit
 from autoinit.core import retrace
+from autoinit.frontends.custom import CustomRules
+from autoinit.frontends.keras.walk import walk
 
 
 class Share(keras.Model):
@@ -109,3 +111,18 @@ def test_a_safe_quotient_needs_no_samples():
     y = layers.Dense(8)(x) / (2 + ops.tanh(layers.Dense(8)(x)))
     plan = autoinit.plan(keras.Model(x, y), (16, 8))
     assert not [n for n in plan.notes if n.kind == "simulated"]
+
+
+def test_weights_end_it_in_models_of_tokens():
+    """A table of words is a parameter, but what is looked up in it is data: layers after it are starts."""
+    tokens = keras.Input((12,), dtype="int32")
+    x = layers.Embedding(50, 32)(tokens)
+    a, b = ops.split(ops.softplus(layers.Dense(32, name="inner")(x)), 2, axis=-1)
+    y = layers.Dense(8, name="outer")(a / (a + b))
+    model = keras.Model(tokens, y)
+    plan = autoinit.plan(model, (16, 12))
+    divided = next(t for t in plan.tensors if t.op in ("TrueDivide", "Divide"))
+    assert divided.status == "simulated" and abs(divided.mean - 0.5) < 0.02
+    graph = walk(model, (16, 12), True, CustomRules()).graph
+    made = [node.outputs[0] for node in graph.nodes if node.op in ("embedding", "linear")]
+    assert len(made) == 3 and all(graph.ancestry.starts(value) for value in made)

@@ -29,10 +29,8 @@ LARGEST = 2**23
 """Tensors with more entries are not sampled."""
 MOST_STARTS = 4
 """What comes of more starts than this counts as related to nothing."""
-CONTRACTIONS = {
-    "linear", "bilinear", "einsum", "matmul", "conv", "embedding", "grouped_linear", "recurrent",
-}  # fmt: skip
-DRAWN = {"dropout", "noise", "custom"}
+CONTRACTIONS = {"linear", "bilinear", "einsum", "matmul", "conv", "grouped_linear", "recurrent"}
+DRAWN = {"dropout", "noise", "custom", "embedding"}
 
 Draw = Callable[[Value], NDArray[Any] | None]
 Starts = frozenset[int] | None
@@ -85,23 +83,26 @@ class TapeAncestry:
         return self._tensor.get(value.id)
 
     def _look_back(self) -> None:
-        """One pass over the nodes, for what weights and chance make, and one over the tape, for what comes of it."""
-        weights: set[int] = set()
-        for node in self._tracer.graph.nodes:
-            made = _is_weight(node, weights)
-            if made:
-                weights.update(v.id for v in node.outputs)
-            elif node.op in DRAWN or (node.op in CONTRACTIONS and _meets_weight(node, weights)):
-                self._starting.update(v.id for v in node.outputs)
+        """What weights and chance make, by the nodes; and what comes of it, by the tape."""
         for position, entry in enumerate(self._tape.entries):
             self._order[id(entry)] = position
             for tensor in [*entry.tensors(), *entry.outputs]:
                 reference = self._tracer.reference(tensor)
                 if isinstance(reference, Value) and tuple(tensor.shape) == reference.shape:
                     self._tensor.setdefault(reference.id, tensor)
+        weights: set[int] = set()
+        for node in self._tracer.graph.nodes:
+            if node.op not in DRAWN and _is_weight(node, weights):
+                weights.update(v.id for v in node.outputs)
+            elif node.op in DRAWN or self._goes_on(node) or (node.op in CONTRACTIONS and _meets_weight(node, weights)):
+                self._starting.update(v.id for v in node.outputs)
+        for entry in self._tape.entries:
             parts = [self._from(t) for t in entry.tensors()]
-            for out in entry.outputs:
-                self._starts[id(out)] = _union(parts)
+            self._starts.update((id(out), _union(parts)) for out in entry.outputs)
+
+    def _goes_on(self, node: Node) -> bool:
+        """Whether a node completes the call that made a start: nobody else sees what it is given."""
+        return any(isinstance(r, Value) and r.id in self._starting and r.id not in self._tensor for r in node.inputs)
 
     def _is_start(self, tensor: Any) -> bool:
         """Whether a tensor is drawn: all tensors of one value are the same start."""

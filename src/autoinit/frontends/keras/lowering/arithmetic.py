@@ -13,6 +13,7 @@ from ..call import is_number
 from .bias import is_bias
 from .operands import carries_signal, known_array, operand, reference_of, shape_of
 from .table import keras_op
+from .triangles import triangle_of
 
 if TYPE_CHECKING:
     from ..call import Call
@@ -29,7 +30,7 @@ UNARY = {
 }  # fmt: skip
 
 BINARY = {
-    "Subtract": "sub", "Multiply": "mul", "Divide": "div", "TrueDivide": "div", "DivideNoNan": "div",
+    "Subtract": "sub", "Divide": "div", "TrueDivide": "div", "DivideNoNan": "div",
     "Maximum": "maximum", "Fmax": "maximum", "Minimum": "minimum", "Fmin": "minimum", "Power": "pow",
     "Arctan2": "atan2", "Mod": "remainder", "Fmod": "fmod", "FloorDivide": "floor_divide", "Hypot": "hypot",
     "Logaddexp": "logaddexp", "Logaddexp2": "logaddexp2", "Greater": "gt", "GreaterEqual": "ge", "Less": "lt",
@@ -83,6 +84,18 @@ def add(call: Call) -> None:
     a, b = call["x1"], call["x2"]
     if not is_bias(call, a, b) and not is_bias(call, b, a):
         elementwise(call, "add", [a, b])
+
+
+@keras_op("Multiply")
+def multiply(call: Call) -> None:
+    """A table of zeros and ones that is a triangle cuts one out, as in x * tril(ones)."""
+    a, b = call["x1"], call["x2"]
+    for x, table in ((a, b), (b, a)):
+        cut = triangle_of(call, x, table)
+        if cut is not None:
+            call.emit("triangle", [x], lower=cut[0], diagonal=cut[1])
+            return
+    elementwise(call, "mul", [a, b])
 
 
 @keras_op("Clip")
