@@ -7,10 +7,8 @@ python -m benchmarks.speed --check    and exits with 1 if a bound is broken
 from __future__ import annotations
 
 import argparse
-import gc
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,45 +18,12 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import autoinit
 
 from .models import MODELS, Spec
-from .tables import Table
+from .timing import Result, best, table_of
 from .trials import inputs_of
 
 PLAN_LIMIT, INITIALIZE_LIMIT, GROWTH_LIMIT = 5.0, 2.0, 1.2
 PLANNED = ("resnet50", "preact_resnet56", "mobilenet", "convnext", "unet", "vit12", "gpt_swiglu", "mlp_mixer")
 CHAIN = 10_000
-
-
-@dataclass(frozen=True)
-class Result:
-    """A ratio, what it is made of, and its bound."""
-
-    what: str
-    numerator: float
-    denominator: float
-    limit: float
-    unit: str = "ms"
-
-    @property
-    def ratio(self) -> float:
-        return self.numerator / self.denominator
-
-    @property
-    def passed(self) -> bool:
-        return self.ratio <= self.limit
-
-
-def best(repeats: int, *actions: Callable[[], Any]) -> list[float]:
-    """The shortest time of each action in seconds; they take turns, so that a busy machine hits all alike."""
-    for action in actions:
-        action()  # warm
-    times = [float("inf")] * len(actions)
-    for _ in range(repeats):
-        for k, action in enumerate(actions):
-            gc.collect()
-            begin = time.perf_counter()
-            action()
-            times[k] = min(times[k], time.perf_counter() - begin)
-    return times
 
 
 def fake_forward(spec: Spec) -> Callable[[], Any]:
@@ -127,11 +92,7 @@ def main() -> int:
     caption = (
         f"Best of {n} (fewer for the largest), {options.threads} threads, {time.perf_counter() - begin:.0f} s in all."
     )
-    table = Table("Speed", ["what", "time", "against", "ratio", "limit", ""], caption=caption)
-    for r in results:
-        cells = f"{r.numerator:.1f} {r.unit}", f"{r.denominator:.1f} {r.unit}", f"{r.ratio:.2f}", f"{r.limit:g}"
-        table.add(r.what, *cells, "PASS" if r.passed else "FAIL")
-    table.show()
+    table_of("Speed", results, caption).show()
     return int(options.check and not all(r.passed for r in results))
 
 

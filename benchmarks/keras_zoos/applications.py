@@ -13,8 +13,8 @@ import autoinit
 from ..zoos.entry import Entry
 
 BATCH, SIZE, CLASSES = 4, 128, 100
-LARGER = {"Inception": 160, "Xception": 160, "NASNet": 160}
-"""Architectures that leave nothing of a smaller image for their last batch norms."""
+OTHERS = {"Inception": 160, "Xception": 160, "NASNet": 160, "VGG": 96}
+"""Architectures that leave nothing of a small image for their last batch norms; or whose weights grow with it."""
 PIXELS = ("ConvNeXt", "EfficientNet", "MobileNetV3")
 """Architectures that standardise pixels between 0 and 255 themselves; the others are fed what is standardised."""
 
@@ -29,7 +29,7 @@ def entries() -> list[Entry]:
 
 def entry(name: str, size: int | None = None) -> Entry:
     """`size`: of the images, if not the one that suits the architecture."""
-    size = size or next((s for start, s in LARGER.items() if name.startswith(start)), SIZE)
+    size = size or next((s for start, s in OTHERS.items() if name.startswith(start)), SIZE)
     shape = (BATCH, size, size, 3)
     inputs = autoinit.Input(shape, mean=127.5, variance=64.0**2) if name.startswith(PIXELS) else shape
     return Entry(f"applications:{name}", family(name), partial(build, name, size), inputs)
