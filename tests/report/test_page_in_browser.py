@@ -1,0 +1,341 @@
+"""The page in a real browser: it loads, shows the right numbers, filters, sorts, zooms and needs no network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NEEDED = os.environ.get("AUTOINIT_NEEDS_BROWSER") == "1"
+CHROMIUM = shutil.which("chromium")
+if not NEEDED:
+    pytest.importorskip("plotly")
+    pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("no chromium", allow_module_level=True)
+
+from playwright.sync_api import sync_playwright  # noqa: E402
+
+from autoinit.core.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan  # noqa: E402
+from autoinit.measurement import Measurement, Row  # noqa: E402
+
+FLAGS = [
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+
+
+def made_plan(blocks: int, growth: float = 1.0, model: str = "Net") -> Plan:
+    """`blocks` blocks of linear and relu; the variance changes by `growth` from block to block."""
+    tensors, parameters = [], []
+    for k in range(blocks):
+        variance = growth**k
+        weight = f"stages.{k // 50}.{k % 50}.linear.weight"
+        place = weight.removesuffix(".weight")
+        tensors.append(TensorPlan(2 * k, place, "aten.linear", 1, 0, [8, 64], 0.0, variance, variance, variance,
+                                  [0.1, 0.0], weight, 1.0, 64.0, 0.2, mean_in=0.25, variance_in=0.75))  # fmt: skip
+        tensors.append(TensorPlan(2 * k + 1, f"{place.removesuffix('.linear')}.relu", "aten.relu", 1, 0, [8, 64],
+                                  0.4 * variance**0.5, 0.34 * variance, 0.34 * variance, variance / 2, [0.3, 0.0],
+                                  scatter=0.2))  # fmt: skip
+        part = PartPlan([64, 64], [64, 1], 0, "random", 0.125)
+        parameters.append(ParameterPlan(weight, [64, 64], "set", "weight of linear", [part], 2 * k))
+    tensors[1].status = "simulated"
+    notes = [Note("simulated", "stages.0.0.relu: relu", "no rule: measured on samples")]
+    notes.append(Note("info", "model", "a remark"))
+    return Plan(model, "torch", 1.0, "truncated_normal", 0, True, parameters, tensors, notes, [2 * blocks - 1])
+
+
+def checked(plan: Plan) -> Plan:
+    plan.checked = True
+    for parameter in plan.parameters:
+        parameter.parts = []
+    return plan
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM or "chromium", args=FLAGS)
+        yield started
+        started.close()
+
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture
+def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
+    """Opens pages, and fails at the end if one logged, raised, asked or requested anything."""
+    complaints: list[str] = []
+    contexts = []
+
+    def start(plan: Plan, *, scheme: str = "light", size: tuple[int, int] = (1400, 1000), **options: Any) -> Any:
+        path = tmp_path / f"page{len(contexts)}.html"
+        plan.to_html(path, **options)
+        context = browser.new_context(color_scheme=scheme, viewport={"width": size[0], "height": size[1]})
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(60_000)
+        page.on("console", lambda m: complaints.append(f"console {m.type}: {m.text}"))
+        page.on("pageerror", lambda e: complaints.append(f"error: {e}"))
+        page.on("dialog", lambda d: (complaints.append(f"dialog: {d.message}"), d.dismiss()))
+        page.on("request", lambda r: None if r.url == path.as_uri() else complaints.append(f"request: {r.url}"))
+        page.goto(path.as_uri())
+        page.wait_for_selector("#signal .main-svg")
+        return page
+
+    yield start
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def rows(page: Any) -> list[list[str]]:
+    return page.eval_on_selector_all(
+        "#table tbody tr[data-tensor]", "rows => rows.map(r => [...r.children].map(c => c.textContent))"
+    )
+
+
+def column(page: Any, head: str) -> list[str]:
+    heads = page.eval_on_selector_all("#table th", "heads => heads.map(h => h.dataset.head)")
+    return [row[heads.index(head)] for row in rows(page)]
+
+
+def sort(page: Any, head: str) -> None:
+    page.click(f'#table th[data-head="{head}"] button')
+
+
+def seen_range(page: Any) -> list[float]:
+    return page.evaluate("document.getElementById('signal').layout.xaxis.range")
+
+
+def place(page: Any, tensor: int) -> list[float]:
+    """Where on the screen the upper figure has variance 1 of a tensor."""
+    return page.evaluate(
+        """(tensor) => {
+            const home = document.getElementById("signal"), box = home.getBoundingClientRect(), f = home._fullLayout;
+            return [box.x + f._size.l + f.xaxis.d2p(tensor), box.y + f._size.t + f.yaxis.d2p(1)];
+        }""",
+        tensor,
+    )
+
+
+def drag(page: Any, begin: float, end: float) -> None:
+    """Across the upper figure, from one share of its width to another."""
+    area = page.locator("#signal .nsewdrag").first.bounding_box()
+    y = area["y"] + area["height"] / 2
+    page.mouse.move(area["x"] + begin * area["width"], y)
+    page.mouse.down()
+    page.mouse.move(area["x"] + end * area["width"], y, steps=4)
+    page.mouse.up()
+
+
+def test_it_shows_the_right_numbers(show: Open) -> None:
+    plan = made_plan(4)
+    real = Measurement(plan, [Row(t, t.mean + 0.01, 1.1 * t.tensor_variance) for t in plan.tensors])
+    page = show(plan, default=checked(made_plan(4, growth=0.2)), measured=real)
+    assert page.inner_text("h1") == "Net"
+    assert "No weight layer vanishes or explodes" in page.inner_text("#overview")
+    assert "first problem at stages.0.2.linear (linear), vanishing" in page.inner_text("#overview")
+    shares = page.eval_on_selector_all(".shares", "bars => bars.map(b => b.textContent.replace(/\\s+/g, ' '))")
+    assert shares == ["AutoInitok 4", "measuredok 4", "defaultvanishing 2low 1ok 1"]
+    assert column(page, "module")[:2] == ["stages.0.0.linear", "stages.0.0.relu"]
+    assert column(page, "variance")[:2] == ["1.000", "0.340"]
+    assert column(page, "measured")[:2] == ["1.100", "0.374"]
+    assert column(page, "default")[2:4] == ["0.200", "0.068"]
+    assert column(page, "its verdict")[::2] == ["ok", "low", "vanishing", "vanishing"]
+    assert column(page, "std")[:2] == ["0.1250", ""]
+    assert column(page, "mean in")[0] == "0.250" and column(page, "var. in")[0] == "0.750"
+    assert column(page, "corr.")[:2] == ["0.10", "0.30"]
+    names = page.evaluate("document.getElementById('signal').data.map(t => t.name)")
+    assert set(names) == {"scatter of draws", "default", "predicted", "weight layers", "measured"}
+    drawn = page.evaluate("document.getElementById('signal').data.find(t => t.name === 'measured').y")
+    assert drawn == pytest.approx([row.variance for row in real.rows], rel=1e-5)
+
+
+def test_the_first_problem_is_on_top(show: Open) -> None:
+    page = show(checked(made_plan(6, growth=5.0)))
+    assert "First problem: stages.0.2.linear (linear): variance 25.000, exploding" in page.inner_text(".headline")
+    page.click(".headline button")
+    assert page.inner_text("#selected strong") == "stages.0.2.linear"
+    assert page.get_attribute("#table tr.current", "data-tensor") == "4"
+
+
+def test_what_has_no_rule_is_told(show: Open) -> None:
+    page = show(made_plan(3))
+    notes = page.inner_text("#notes")
+    assert "Simulated with the real operation: 1" in notes and "no rule: measured on samples" in notes
+    assert "a remark" not in notes
+    page.click("#notes details.info summary")
+    assert "a remark" in page.inner_text("#notes")
+    page.click("#parameters details.set summary")
+    told = page.inner_text("#parameters")
+    assert "stages.0.2.linear.weight" in told and "std 0.1250" in told
+    assert column(page, "op")[1] == "relu simulated"
+
+
+def test_filters(show: Open) -> None:
+    page = show(made_plan(6, growth=5.0))
+    page.fill("#filter", "RELU 0.3")
+    assert column(page, "module") == ["stages.0.3.relu"]
+    assert page.inner_text("#count") == "1 of 12 tensors"
+    page.fill("#filter", "")
+    page.click('#verdicts [data-verdict="exploding"]')
+    assert column(page, "module") == [f"stages.0.{k}.linear" for k in range(2, 6)]
+    page.click('#verdicts [data-verdict="exploding"]')
+    page.click('#which [data-value="layers"]')
+    assert set(column(page, "op")) == {"linear"} and len(rows(page)) == 6
+    page.fill("#filter", "nothing like it")
+    assert rows(page) == []
+
+
+def test_sorts(show: Open) -> None:
+    page = show(made_plan(6, growth=0.5))
+    sort(page, "variance")
+    rising = [float(v) for v in column(page, "variance")]
+    assert rising == sorted(rising)
+    sort(page, "variance")
+    falling = [float(v) for v in column(page, "variance")]
+    assert falling == sorted(falling, reverse=True) and falling[0] == 1.0
+    assert page.get_attribute('#table th[data-head="variance"]', "aria-sort") == "descending"
+    sort(page, "std")
+    sort(page, "std")
+    assert column(page, "std")[-1] == "" and column(page, "std")[0] == "0.1250"  # empty cells last, either way
+    sort(page, "#")
+    assert column(page, "#") == [str(k) for k in range(12)]
+
+
+def test_zooms_and_hovers(show: Open) -> None:
+    page = show(made_plan(20))
+    whole = seen_range(page)
+    assert whole[0] < 0 and whole[1] > 39
+    drag(page, 0.25, 0.5)
+    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 8")
+    low, high = seen_range(page)
+    assert low == pytest.approx(whole[0] + 0.25 * (whole[1] - whole[0]), abs=0.5)
+    assert high == pytest.approx(whole[0] + 0.5 * (whole[1] - whole[0]), abs=0.5)
+    page.click("#reset")
+    assert seen_range(page) == pytest.approx(whole)
+    drag(page, 0.6, 0.8)
+    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 8")
+    area = page.locator("#signal .nsewdrag").first.bounding_box()
+    page.mouse.dblclick(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
+    page.wait_for_function("low => document.getElementById('signal').layout.xaxis.range[0] === low", arg=whole[0])
+    point = place(page, 10)
+    page.mouse.move(*point)
+    page.wait_for_selector("#signal .hovertext")
+    told = page.text_content("#signal .hoverlayer")
+    assert "stages.0.5.linear" in told and "variance 1.000" in told
+    page.mouse.click(*point)
+    page.wait_for_selector("#selected strong")
+    assert page.inner_text("#selected strong") == "stages.0.5.linear"
+
+
+def test_the_tree_opens_down_to_tensors(show: Open) -> None:
+    page = show(made_plan(60, growth=0.95), default=checked(made_plan(60, growth=0.5)))
+    page.click('li[data-path="stages.1"] > .line .toggle')
+    page.click('li[data-path="stages.1.3"] > .line .toggle')
+    page.click('li[data-path="stages.1.3.linear"] > .line .toggle')
+    tensor = page.locator('li[data-path="stages.1.3.linear"] .tensor')
+    assert re.split(r"\s+", tensor.inner_text().strip()) == ["linear", "8×64", "0.066", "vanishing"]
+    badges = page.locator('li[data-path="stages.0"] > .line .badge').all_inner_texts()
+    assert badges == ["vanishing", "vanishing"]
+    assert page.locator('li[data-path="stages.0.3"]').count() == 0  # not opened, not made
+    tensor.click()
+    assert page.get_attribute("#table tr.current", "data-tensor") == "106"
+    page.hover('li[data-path="stages.1"] > .line')
+    page.click('li[data-path="stages.1"] > .line .focus')
+    assert page.inner_text("#count") == "20 of 120 tensors"
+    low, high = seen_range(page)
+    assert 90 < low < 100 and 119 < high < 130
+    page.click("#inside")
+    assert page.inner_text("#count") == "120 of 120 tensors" and seen_range(page)[0] < 0
+
+
+def test_dark_and_light(show: Open) -> None:
+    look = """() => [getComputedStyle(document.body).backgroundColor,
+                     document.getElementById('signal').layout.font.color]"""
+    light = show(made_plan(3)).evaluate(look)
+    page = show(made_plan(3), scheme="dark")
+    dark = page.evaluate(look)
+    assert light[0] != dark[0] and light[1] != dark[1]
+    page.click("#theme")
+    assert page.evaluate(look) == light
+    page.reload()
+    page.wait_for_selector("#signal .main-svg")
+    assert page.evaluate(look) == light  # the choice is remembered
+    page.click("#theme")
+    assert page.evaluate(look) == dark
+
+
+def test_names_from_strangers_are_text(show: Open) -> None:
+    evil = "<img src=x onerror=alert(1)><a href='javascript:alert(2)'>"
+    plan = made_plan(3, model=evil)
+    for tensor in plan.tensors:
+        tensor.module = tensor.module.replace("stages", evil)
+        tensor.op = f"aten.{evil}"
+    plan.notes.append(Note("warning", evil, evil))
+    page = show(plan)
+    assert page.inner_text("h1") == evil
+    page.click("#table tbody tr[data-tensor]")
+    point = place(page, 2)
+    page.mouse.move(*point)
+    page.wait_for_selector("#signal .hovertext")
+    assert page.locator("img").count() == 0 and page.locator("a[href]").count() == 0
+    assert evil in page.inner_text("#notes")
+
+
+def test_a_plan_without_layers(show: Open) -> None:
+    plan = made_plan(1)
+    plan.tensors = plan.tensors[1:]
+    page = show(plan)
+    assert "No weight layers to judge" in page.inner_text("#overview")
+    page.click('#which [data-value="layers"]')
+    assert rows(page) == []
+
+
+def test_a_narrow_window(show: Open) -> None:
+    page = show(made_plan(20), size=(400, 800), default=made_plan(20))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.locator('#table th[data-head="verdict"]').bounding_box()["x"] < 400
+
+
+def test_a_thousand_layers(show: Open) -> None:
+    plan = made_plan(1000, growth=0.999)
+    real = Measurement(plan, [Row(t, t.mean, t.tensor_variance) for t in plan.tensors])
+    page = show(plan, default=checked(made_plan(1000, growth=0.99)), measured=real)
+    ready = page.evaluate("performance.getEntriesByName('page')[0].startTime")
+    assert ready < 3000  # tables and tree can be used, the figure follows
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def spent() -> float:
+        found = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+        return found["TaskDuration"]
+
+    page.reload()
+    page.wait_for_selector("#signal .main-svg")
+    loading = spent()
+    assert loading < 3.0, f"{loading:.1f} s of computing"
+    page.fill("#filter", "19.49.relu")
+    assert column(page, "module") == ["stages.19.49.relu"]
+    page.fill("#filter", "")
+    sort(page, "variance")
+    assert column(page, "#")[0] == "1999"
+    sort(page, "#")
+    assert spent() - loading < 1.0
+    assert page.locator("#table tbody tr").count() < 100  # only what is in sight
+    page.evaluate("document.getElementById('table').scrollTop = 1e7")
+    page.wait_for_selector('#table tr[data-tensor="1999"]')
+    page.locator('#table tr[data-tensor="1999"]').dispatch_event("click")
+    assert page.inner_text("#selected strong") == "stages.19.49.relu"
+    assert page.locator('#tree [data-tensor="1999"].current').count() == 1
+    drag(page, 0.5, 0.52)  # near enough to see every tensor
+    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 500")
+    modes = page.evaluate("document.getElementById('signal').data.filter(t => t.name === 'predicted').map(t => t.mode)")
+    assert modes == ["lines", "lines"]
