@@ -210,10 +210,18 @@ def test_sorts(show: Open) -> None:
     assert column(page, "#") == [str(k) for k in range(12)]
 
 
-def test_zooms_and_hovers(show: Open) -> None:
+def test_hovers_and_zooms(show: Open) -> None:
     page = show(made_plan(20))
     whole = seen_range(page)
     assert whole[0] < 0 and whole[1] > 39
+    point = place(page, 10)
+    page.mouse.move(*point)
+    page.wait_for_selector("#signal .hovertext")
+    told = page.text_content("#signal .hoverlayer")
+    assert "stages.0.5.linear" in told and "variance 1.000" in told
+    page.mouse.click(*point)
+    page.wait_for_selector("#selected strong")
+    assert page.inner_text("#selected strong") == "stages.0.5.linear"
     drag(page, 0.25, 0.5)
     page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 8")
     low, high = seen_range(page)
@@ -226,14 +234,6 @@ def test_zooms_and_hovers(show: Open) -> None:
     area = page.locator("#signal .nsewdrag").first.bounding_box()
     page.mouse.dblclick(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
     page.wait_for_function("low => document.getElementById('signal').layout.xaxis.range[0] === low", arg=whole[0])
-    point = place(page, 10)
-    page.mouse.move(*point)
-    page.wait_for_selector("#signal .hovertext")
-    told = page.text_content("#signal .hoverlayer")
-    assert "stages.0.5.linear" in told and "variance 1.000" in told
-    page.mouse.click(*point)
-    page.wait_for_selector("#selected strong")
-    assert page.inner_text("#selected strong") == "stages.0.5.linear"
 
 
 def test_the_tree_opens_down_to_tensors(show: Open) -> None:
