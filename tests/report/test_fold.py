@@ -44,6 +44,38 @@ def test_blocks_inside_blocks() -> None:
     ]
 
 
+def test_numbers_inside_names() -> None:
+    rows = [
+        row(f"conv{s}_block{k}_{p}", (8, 16 * s)) for s in (2, 3) for k in range(1, 5) for p in ("1_conv", "2_conv")
+    ]
+    assert shown(rows) == [
+        "conv2_block1_1_conv",
+        "conv2_block1_2_conv",
+        "conv2_block2..conv2_block4=conv2_block1",
+        "conv3_block1_1_conv",
+        "conv3_block1_2_conv",
+        "conv3_block2..conv3_block4=conv3_block1",
+    ]
+    assert shown([row("dense"), *(row(f"dense_{k}") for k in range(1, 9))]) == [
+        "dense",
+        "dense_1",
+        "dense_2..dense_8=dense_1",
+    ]
+    assert shown([row(f"model/block_{k}/dense") for k in range(5)]) == [
+        "model/block_0/dense",
+        "model/block_1..model/block_4=model/block_0",
+    ]
+
+
+def test_a_number_is_read_whole() -> None:
+    assert shown([row(f"b.{k}.x") for k in (1, 10, 11, 12)]) == ["b.1.x", "b.10..b.12=b.1"]
+
+
+def test_models_nested_deeper_than_the_stack() -> None:
+    rows = [row(".".join(f"m{k}" for k in range(depth)) + ".dense") for depth in range(1, 1500)]
+    assert shown(rows) == [r.name for r in rows]
+
+
 def test_every_row_appears_once() -> None:
     rows = [row(f"s.{s}.b.{k}.{p}", (s, k // 3)) for s in range(3) for k in range(7) for p in "xyz"]
     counted = sum(len(x.rows) if isinstance(x, Fold) else 1 for x in fold(rows))
