@@ -27,7 +27,9 @@ def triangle_of(call: Call, x: Any, table: Any) -> tuple[bool, int] | None:
     if not isinstance(reference_of(call, table), Constant) or not isinstance(reference_of(call, x), Value):
         return None
     array = known_array(call, table)
-    return None if array is None else shape_of_ones(np.asarray(array, np.float64).reshape(n, m))
+    if array is None or np.size(array) != n * m:  # no values, or one value for all
+        return None
+    return shape_of_ones(np.asarray(array, np.float64).reshape(n, m))
 
 
 def shape_of_ones(array: np.ndarray[Any, Any]) -> tuple[bool, int] | None:
