@@ -21,11 +21,9 @@ function bar(label, verdicts) {
 function overview() {
   const { default: other, measured } = data;
   byId("overview").append(headline());
-  if (other) {
-    const bad = other.problem;
-    const told = bad ? `first problem at ${bad.name || "(model)"} (${bad.op}), ${bad.verdict}` : "no weight layer vanishes or explodes";
-    byId("overview").append(element("p", { class: "hint" }, `Default initialization${other.real ? " (measured)" : ""}: ${told}.`));
-  }
+  const told = (bad) => (bad ? `first problem at ${bad.name || "(model)"} (${bad.op}), ${bad.verdict}` : "no weight layer vanishes or explodes");
+  if (measured && measured.problem) byId("overview").append(element("p", { class: "hint" }, `Measured: ${told(measured.problem)}.`));
+  if (other) byId("overview").append(element("p", { class: "hint" }, `Default initialization${other.real ? " (measured)" : ""}: ${told(other.problem)}.`));
   if (LAYERS.length) byId("overview").append(bar(data.checked ? "now" : "AutoInit", T.verdict));
   if (measured) byId("overview").append(bar("measured", measured.verdict));
   if (other) byId("overview").append(bar("default", other.verdict));

@@ -92,7 +92,7 @@ function layout() {
   return {
     height: 430, margin: { l: 62, r: 14, t: 8, b: 42 }, hovermode: "closest", dragmode: "zoom",
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), family: "system-ui, sans-serif", size: 12 },
-    hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("edge"), font: { color: colour("ink"), size: 12 }, align: "left" },
+    hoverlabel: { bgcolor: colour("panel"), bordercolor: colour("edge"), font: { color: colour("ink"), size: 12, family: "system-ui, sans-serif" }, align: "left" },
     legend: { orientation: "h", y: 1.0, yanchor: "bottom", x: 0, itemsizing: "constant", font: { size: 11 } },
     xaxis: { ...grid, ...ranged("xaxis"), anchor: "y2", title: { text: "tensor, in the order of execution", font: { size: 11 } } },
     yaxis: { ...grid, ...ranged("yaxis"), type: "log", domain: [0.36, 1], title: { text: "variance", font: { size: 11 } }, exponentformat: "e", dtick: decades() },
