@@ -69,7 +69,7 @@ def _html(
         '<div style="font-size:13px;line-height:1.35;overflow-x:auto">',
         f'<div style="font-weight:600;margin:2px 0 4px">{escape(heading)}</div>',
         *(f'<div style="{_line_style(line)}">{escape(line)}</div>' for line in lines),
-        '<table style="border-collapse:collapse;margin:6px 0;font-variant-numeric:tabular-nums">',
+        '<table style="border-collapse:collapse;margin:6px 0;font-size:inherit;font-variant-numeric:tabular-nums">',
         "<thead><tr>",
         *(f'<th style="{_cell_style(columns[k])};border-bottom:1px solid #8888">{columns[k].head}</th>' for k in keep),
         "</tr></thead><tbody>",
@@ -82,7 +82,10 @@ def _html(
                 f'<tr><td style="{style}">{names}</td><td colspan="{len(keep) - 1}" style="{style}">{like}</td></tr>'
             )
             continue
-        cells = [f'<td style="{_cell_style(columns[k])}{_verdict_style(row[k])}">{escape(row[k])}</td>' for k in keep]
+        cells = [
+            f'<td style="{_cell_style(columns[k])}{_verdict_style(row[k]) if k == keep[-1] else ""}">{escape(row[k])}</td>'
+            for k in keep
+        ]
         parts.append(f"<tr>{''.join(cells)}</tr>")
     parts += ["</tbody></table>", f'<div style="{FAINT}">{escape(summary)}</div></div>']
     return "".join(parts)
