@@ -82,10 +82,8 @@ def _html(
                 f'<tr><td style="{style}">{names}</td><td colspan="{len(keep) - 1}" style="{style}">{like}</td></tr>'
             )
             continue
-        cells = [
-            f'<td style="{_cell_style(columns[k])}{_verdict_style(row[k]) if k == keep[-1] else ""}">{escape(row[k])}</td>'
-            for k in keep
-        ]
+        styles = [_cell_style(columns[k]) + (_verdict_style(row[k]) if k == keep[-1] else "") for k in keep]
+        cells = [f'<td style="{style}">{escape(row[k])}</td>' for k, style in zip(keep, styles, strict=True)]
         parts.append(f"<tr>{''.join(cells)}</tr>")
     parts += ["</tbody></table>", f'<div style="{FAINT}">{escape(summary)}</div></div>']
     return "".join(parts)
