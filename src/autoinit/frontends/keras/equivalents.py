@@ -1,5 +1,5 @@
 """Layers that are followed through an equivalent of their `call`: their own repeats one thing many times, or writes
-to a weight and reads it again."""
+to a weight and reads it again. And operations that are two in one, so that what lies between is seen and measured."""
 
 from __future__ import annotations
 
@@ -34,3 +34,15 @@ def _spectral(layer: Any, tracer: Any, inputs: Any, training: Any) -> Any:
         return layer.layer(inputs)
     with tracer.standing_for(layer.kernel, SpectralKernel(layer)(layer.kernel)):
         return layer.layer(inputs)
+
+
+def equivalent_operation(op: Any) -> Callable[..., Any] | None:
+    """The function to follow instead of an operation; None for almost all."""
+    return (lambda *args, **kwargs: _separable(op, *args, **kwargs)) if type(op).__name__ == "SeparableConv" else None
+
+
+def _separable(op: Any, inputs: Any, depthwise_kernel: Any, pointwise_kernel: Any) -> Any:
+    """Depthwise, then pointwise."""
+    settings = {"data_format": op.data_format, "dilation_rate": op.dilation_rate}
+    between = ops.depthwise_conv(inputs, depthwise_kernel, strides=op.strides, padding=op.padding, **settings)
+    return ops.conv(between, pointwise_kernel, strides=1, padding="valid", **settings)

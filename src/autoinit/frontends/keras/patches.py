@@ -13,7 +13,7 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import Any
 
-from keras import KerasTensor, Operation, Variable, layers
+from keras import KerasTensor, Operation, Variable, layers, ops
 from keras.src import backend
 from keras.src.backend.common import global_state, keras_tensor
 from keras.src.backend.common.keras_tensor import any_symbolic_tensors
@@ -21,6 +21,7 @@ from keras.src.layers import layer as layer_module
 from keras.src.ops import operation
 
 from .backend_calls import DRAWS, as_operation, counterpart, functions
+from .call import is_number
 from .loops import CONTROL, follow_steps
 from .native import native_functions
 from .tracer import Tracer
@@ -28,6 +29,7 @@ from .tracer import Tracer
 LOCK = threading.RLock()
 
 Undo = list[tuple[Any, str, Any]]
+MISSING = object()
 
 
 @contextmanager
@@ -37,13 +39,17 @@ def tracing(tracer: Tracer) -> Iterator[None]:
     with LOCK, names_kept(), native_functions(tracer), backend.StatelessScope(initialize_variables=False):
         try:
             _patch_calls(tracer, undo)
+            _patch_comparisons(tracer, undo)
             _patch_bookkeeping(tracer, undo)
             _patch_variables(tracer, undo)
             _patch_backend(tracer, undo)
             yield
         finally:
             for owner, name, original in reversed(undo):
-                setattr(owner, name, original)
+                if original is MISSING:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, original)
 
 
 @contextmanager
@@ -61,7 +67,7 @@ def names_kept() -> Iterator[None]:
 
 
 def _set(undo: Undo, owner: Any, name: str, value: Any) -> None:
-    undo.append((owner, name, owner.__dict__[name]))
+    undo.append((owner, name, owner.__dict__.get(name, MISSING)))
     setattr(owner, name, value)
 
 
@@ -117,6 +123,16 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
     _set(undo, KerasTensor, "__iter__", iterate)
     for module in _holders_of_symbolic_test(len(sys.modules)):
         _set(undo, module, "any_symbolic_tensors", any_symbolic)
+
+
+def _patch_comparisons(tracer: Tracer, undo: Undo) -> None:
+    """``x == 0`` is an operation, as it is with real tensors; symbolic ones only compare identities."""
+    for name, function in (("__eq__", ops.equal), ("__ne__", ops.not_equal)):
+
+        def compare(self: Any, other: Any, function: Any = function) -> Any:
+            return NotImplemented if tracer.idle or not is_number(other) else function(self, other)
+
+        _set(undo, KerasTensor, name, compare)
 
 
 def _patch_bookkeeping(tracer: Tracer, undo: Undo) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 import keras
@@ -20,6 +21,9 @@ from .call import is_tensor
 from .tape import Entry, Tape, mapped
 from .variables import as_array
 
+MOST_KEPT = 2**25
+"""So many entries of tensors that were computed for one sample are kept for the next one."""
+
 
 class Replay:
     """Runs entries of a tape. `sample_input(position)` gives the real input for a position."""
@@ -28,6 +32,8 @@ class Replay:
         self.tape = tape
         self.sample_input: Callable[[int], Any] | None = None
         self._samples: dict[int, NDArray[Any] | None] = {}
+        self._kept: dict[int, Any] = {}
+        self._entries_kept = 0
 
     def sample(self, tensor: KerasTensor) -> NDArray[Any] | None:
         """A sample of a tensor's values; None if it cannot be computed."""
@@ -43,9 +49,18 @@ class Replay:
             return None
         if id(tensor) in self.tape.inputs:
             return as_array(self.sample_input(self.tape.inputs[id(tensor)]))
+        if id(tensor) in self._kept:
+            return as_array(self._kept[id(tensor)])
+        entries = self.tape.ancestors(tensor, self._kept)
         with untouched_state():
-            values = self.run(self.tape.ancestors(tensor), self.sample_input, [tensor])
+            values = self.run(entries, self.sample_input, [tensor], self._keep, self._kept)
         return as_array(values[id(tensor)])
+
+    def _keep(self, entry: Entry, made: list[Any]) -> None:
+        for out, value in zip(entry.outputs, made, strict=True):
+            self._entries_kept += prod(out.shape)
+            if self._entries_kept <= MOST_KEPT:
+                self._kept[id(out)] = value
 
     def outputs(self, op: Any, args: Any, kwargs: Any) -> Any:
         """What an operation (or layer) makes of a sample of its arguments, as symbolic tensors."""
@@ -66,9 +81,12 @@ class Replay:
 
     def run(
         self, entries: list[Entry], inputs: Callable[[int], Any], wanted: list[Any],
-        observe: Callable[[Entry, list[Any]], None] | None = None,
+        observe: Callable[[Entry, list[Any]], None] | None = None, known: dict[int, Any] | None = None,
     ) -> dict[int, Any]:  # fmt: skip
-        """Run `entries` in order and return the values of the `wanted` tensors by id; others are freed after use."""
+        """Run `entries` in order and return the values of the `wanted` tensors by id; others are freed after use.
+
+        `known`: values of tensors that the entries start from.
+        """
         uses = Counter(id(t) for entry in entries for t in entry.tensors())
         for tensor in wanted:
             uses[id(tensor)] += 1
@@ -79,6 +97,8 @@ class Replay:
                 return item
             if id(item) in values:
                 return values[id(item)]
+            if known is not None and id(item) in known:
+                return known[id(item)]
             if id(item) in self.tape.leaves:
                 leaf = self.tape.leaves[id(item)]
                 return leaf.value if isinstance(leaf, Variable) else leaf

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,12 +54,13 @@ class Tape:
             self.kept.extend(entry.outputs)  # so that no new tensor takes over an id
         return removed
 
-    def ancestors(self, tensor: Any) -> list[Entry]:
-        """The entries that `tensor` comes of, in order."""
+    def ancestors(self, tensor: Any, known: Container[int] = ()) -> list[Entry]:
+        """The entries that `tensor` comes of, in order, without those before tensors that are `known` (by id)."""
         found: dict[int, Entry] = {}
         pending = [tensor]
         while pending:
-            made = self.producers.get(id(pending.pop()))
+            one = pending.pop()
+            made = None if id(one) in known else self.producers.get(id(one))
             if made is not None and id(made[0]) not in found:
                 found[id(made[0])] = made[0]
                 pending.extend(made[0].tensors())

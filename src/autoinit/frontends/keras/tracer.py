@@ -22,6 +22,7 @@ import numpy as np
 from keras import KerasTensor, Operation, layers
 from keras.src import backend
 from keras.src.backend.common.variables import Variable
+from numpy.typing import NDArray
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
@@ -29,7 +30,7 @@ from ..custom import CustomRules
 from ..views import whole_view
 from .ancestry import TapeAncestry
 from .call import Call, is_tensor
-from .equivalents import equivalent
+from .equivalents import equivalent, equivalent_operation
 from .loops import CONTROL_OPERATIONS
 from .lowering import layer_lowering, lower
 from .parameters import viewed_parameter
@@ -136,7 +137,12 @@ class Tracer:
 
     def sampled(self, tensor: KerasTensor) -> Constant:
         """A constant that holds a sample of the tensor's values, drawn when somebody asks for it."""
-        return Constant(tuple(int(n) for n in tensor.shape), lambda: self.replay.sample(tensor))
+
+        def array() -> NDArray[Any] | None:
+            with self.pause():  # the trace may still be going on
+                return self.replay.sample(tensor)
+
+        return Constant(tuple(int(n) for n in tensor.shape), array)
 
     # --- operations --------------------------------------------------------------------------------------------------
 
@@ -163,6 +169,9 @@ class Tracer:
         if name in ("Ndim", "Size"):  # all sizes are known here
             shape = next(flattened((args, kwargs))).shape
             return len(shape) if name == "Ndim" else prod(shape)
+        instead = equivalent_operation(op)
+        if instead is not None:
+            return instead(*args, **kwargs)
         if not type(op).__module__.startswith(("keras.", "autoinit.")):
             return self._entered(op, op.call, args, kwargs)
         return self.record(op, args, kwargs, self._specified(op, args, kwargs), whole=False)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ....core.graph import Constant, Value
 from ....core.masks import DEAD
+from ...views import constant_view
 from ..call import is_number
 from .bias import is_bias
 from .operands import carries_signal, known_array, operand, reference_of, shape_of
@@ -30,7 +31,7 @@ UNARY = {
 }  # fmt: skip
 
 BINARY = {
-    "Subtract": "sub", "Divide": "div", "TrueDivide": "div", "DivideNoNan": "div",
+    "Divide": "div", "TrueDivide": "div", "DivideNoNan": "div",
     "Maximum": "maximum", "Fmax": "maximum", "Minimum": "minimum", "Fmin": "minimum", "Power": "pow",
     "Arctan2": "atan2", "Mod": "remainder", "Fmod": "fmod", "FloorDivide": "floor_divide", "Hypot": "hypot",
     "Logaddexp": "logaddexp", "Logaddexp2": "logaddexp2", "Greater": "gt", "GreaterEqual": "ge", "Less": "lt",
@@ -84,6 +85,17 @@ def add(call: Call) -> None:
     a, b = call["x1"], call["x2"]
     if not is_bias(call, a, b) and not is_bias(call, b, a):
         elementwise(call, "add", [a, b])
+
+
+@keras_op("Subtract")
+def subtract(call: Call) -> None:
+    """What is subtracted and known is added with the other sign: x - 1e9 (1 - mask) is an additive mask too."""
+    a, b = call["x1"], call["x2"]
+    known = reference_of(call, b)
+    if isinstance(known, Constant) and isinstance(reference_of(call, a), Value):
+        elementwise(call, "add", [a, constant_view(known, known.shape, lambda c: -np.asarray(c, np.float64))])
+    else:
+        elementwise(call, "sub", [a, b])
 
 
 @keras_op("Multiply")
@@ -189,7 +201,7 @@ def where(call: Call) -> None:
     # a mark: finfo.min and minus infinity would only overflow
     sides = [single(DEAD) if d else operand(item) for d, item in zip(dead, (a, b), strict=True)]
     sides = [single(float(s)) if is_number(s) else s for s in sides]
-    call.emit("where", [operand(condition), *sides])
+    call.emit("where", [single(float(condition)) if is_number(condition) else operand(condition), *sides])
 
 
 def single(value: float) -> Constant:

@@ -1,4 +1,4 @@
-"""Convolutions: plain, depthwise, separable, transposed, of any rank, channels last or first.
+"""Convolutions: plain, depthwise, transposed, of any rank, channels last or first.
 
 Kernels are turned into (out, in, *spatial) views, so that rules see one layout. Borders are those that the backends
 make: "same" puts the odd place behind.
@@ -36,28 +36,28 @@ def borders(call: Call, sizes: tuple[int, ...], windows: tuple[int, ...], stride
     return tuple(same_padding(n, w, s) for n, w, s in zip(sizes, windows, strides, strict=True))
 
 
-def _conv(call: Call, x: Any, kernel: Any, outputs: list[Any] | None, groups: int, first: bool = True) -> Any:
-    """One convolution; kernel (*spatial, in, out). `first`: with the strides and borders of the call (else none)."""
+def _conv(call: Call, x: Any, kernel: Any, groups: int) -> None:
+    """One convolution; kernel (*spatial, in, out)."""
     shape, taps = shape_of(x), shape_of(kernel)[:-2]
     n = len(taps)
     channel, spatial = image_axes(call.op.data_format, len(shape))
-    strides = per_axis(call.op.strides, n) if first else (1,) * n
-    dilation = per_axis(call.op.dilation_rate, n) if first else (1,) * n
+    strides = per_axis(call.op.strides, n)
+    dilation = per_axis(call.op.dilation_rate, n)
     windows = tuple(d * (k - 1) + 1 for d, k in zip(dilation, taps, strict=True))
     sizes = tuple(shape[a] for a in spatial)
-    padding = borders(call, sizes, windows, strides) if first else ((0, 0),) * n
+    padding = borders(call, sizes, windows, strides)
     weight = call.permuted(kernel, (n + 1, n, *range(n)))
-    return call.emit(
-        "conv", [x, weight, None], outputs, stride=strides, padding=padding, dilation=dilation, groups=groups,
+    call.emit(
+        "conv", [x, weight, None], stride=strides, padding=padding, dilation=dilation, groups=groups,
         transposed=False, x_axes=(0, channel, *spatial), w_axes=tuple(range(n + 2)),
-    )[0]  # fmt: skip
+    )  # fmt: skip
 
 
 @keras_op("Conv")
 def conv(call: Call) -> None:
     x, kernel = call["inputs"], call["kernel"]
     channel, _ = image_axes(call.op.data_format, len(x.shape))
-    _conv(call, x, kernel, None, shape_of(x)[channel] // shape_of(kernel)[-2])
+    _conv(call, x, kernel, shape_of(x)[channel] // shape_of(kernel)[-2])
 
 
 def _per_channel(call: Call, kernel: Any) -> tuple[Any, int]:
@@ -69,19 +69,7 @@ def _per_channel(call: Call, kernel: Any) -> tuple[Any, int]:
 @keras_op("DepthwiseConv")
 def depthwise(call: Call) -> None:
     kernel, groups = _per_channel(call, call["kernel"])
-    _conv(call, call["inputs"], kernel, None, groups)
-
-
-@keras_op("SeparableConv")
-def separable(call: Call) -> None:
-    """Depthwise, then pointwise."""
-    x, out = call["inputs"], call.outputs[0]
-    kernel, groups = _per_channel(call, call["depthwise_kernel"])
-    channel, _ = image_axes(call.op.data_format, len(x.shape))
-    shape = list(shape_of(out))
-    shape[channel] = shape_of(kernel)[-1]
-    middle = _conv(call, x, kernel, [tuple(shape)], groups)
-    _conv(call, middle, call["pointwise_kernel"], None, 1, first=False)
+    _conv(call, call["inputs"], kernel, groups)
 
 
 @keras_op("ConvTranspose")
