@@ -6,7 +6,6 @@ from math import isfinite
 from typing import Any
 
 from ..core.plan import Plan
-from ..report.data import verdict
 from .observation import Observation
 
 FORMAT = 1
@@ -42,24 +41,21 @@ def scalars(seen: list[Observation]) -> dict[str, float]:
 
 
 def table(plan: Plan | None, record: list[Observation]) -> str:
-    """Variance of every layer, predicted and step by step, with a verdict on the last step."""
+    """Variance of every layer, predicted and step by step."""
     if plan is None or not record:
         return "watch: nothing seen yet"
     steps = thinned(sorted({row.step for row in record}), COLUMNS)
     found = {(row.layer, row.step): row for row in record}
-    rows = [["layer", "predicted", *(f"step {k}" for k in steps), "verdict"]]
+    rows = [["layer", "predicted", *(f"step {k}" for k in steps), "last/predicted"]]
     for layer in dict.fromkeys(row.layer for row in record):
         seen = [found.get((layer, k)) for k in steps]
         last = next(row for row in reversed(seen) if row is not None)
         predicted = last.predicted.tensor_variance
-        word = verdict(last.variance, last.predicted.target or plan.variance)
-        rows.append([layer, _short(predicted), *("" if r is None else _short(r.variance) for r in seen), word])
+        change = "not finite" if last.nonfinite else _short(last.ratio)
+        rows.append([layer, _short(predicted), *("" if r is None else _short(r.variance) for r in seen), change])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
-    last_column = len(widths) - 1
     lines = [
-        "  ".join(
-            c.ljust(w) if k in (0, last_column) else c.rjust(w) for k, (c, w) in enumerate(zip(r, widths, strict=True))
-        )
+        "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(r, widths, strict=True)))
         for r in rows
     ]
     rule = "─" * len(lines[0])

@@ -7,6 +7,7 @@ whatever else belongs to the step are left alone.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -66,7 +67,8 @@ class Probe:
 
     def _look(self, args: Any, kwargs: Any, wanted: set[Key], below: bool) -> dict[Key, torch.Tensor]:
         recorder = Recorder(wanted, take=statistics)
-        with untouched(self.model), buffers_kept(self.model):
+        with untouched(self.model), buffers_kept(self.model), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the real forward will warn
             run(self.model, args, kwargs, recorder, below)
         return recorder.recording.moments
 
