@@ -98,6 +98,27 @@ def test_a_condition_on_what_it_chooses():
     assert chosen.second == pytest.approx(1.0, rel=0.05)
 
 
+class PartOfQuotient(nn.Module):
+    """A part is cut out of a quotient of something that was put together."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(64, 32), nn.Linear(32, 64)
+
+    def forward(self, x):
+        h = nn.functional.softplus(self.inner(x))
+        both = torch.cat([h, torch.ones(h.shape)], 1)
+        share = both / (both + 2 * torch.nn.functional.pad(h, (32, 0)) + h.repeat(1, 2))
+        return self.outer(share[:, :32])
+
+
+def test_a_part_of_a_quotient():
+    """h/(h + h) = 1/2 exactly."""
+    plan = autoinit.plan(PartOfQuotient(), (64, 64))
+    part = next(t for t in reversed(plan.tensors) if t.op == "aten.slice")
+    assert (part.mean, part.variance) == (pytest.approx(0.5, abs=1e-3), pytest.approx(0.0, abs=1e-3))
+
+
 def test_a_plan_is_the_same_every_time():
     net = Spline()
     first, second = (autoinit.plan(net, (64, 64)) for _ in range(2))

@@ -94,8 +94,13 @@ class Places:
             self.dull.add(cut)
             return None
         for step in sorted(story, key=lambda c: self.producer[c.value][0] if c.value in self.producer else -1):
-            if step not in self.known:
+            if step in self.known:
+                continue
+            try:
                 self.known[step] = self._worked_out(step, story[step])
+            except Doubtful:
+                self.dull.add(cut)
+                return None
         return self.known[cut]
 
     # --- following back -------------------------------------------------------------------------------------------
@@ -285,6 +290,10 @@ def _shift(node: Node, k: int, axis: int) -> int:
     return 0
 
 
+class Doubtful(Exception):
+    """Moments do not tell what an op on the way makes of a part: samples of the whole will."""
+
+
 class Revisit:
     """The context of an op that is worked out again: weights are as they were decided, nothing is noted."""
 
@@ -305,6 +314,12 @@ class Revisit:
 
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(self.node, slot)
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return self.run.related(self.node, slot, other)
+
+    def doubt(self, why: str) -> None:
+        raise Doubtful(why)
 
     def note(self, node: Node, kind: str, message: str) -> None:
         return None
