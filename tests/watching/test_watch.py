@@ -179,6 +179,21 @@ def test_compiled_models_stay_compiled(in_place):
         assert model._compiled_call_impl is compiled
 
 
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+@pytest.mark.parametrize("outer", [False, True])
+def test_distributed_training(outer, tmp_path):
+    """The wrapper and what it wraps can both be watched."""
+    torch.distributed.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
+    try:
+        model, plan = fresh()
+        wrapped = nn.parallel.DistributedDataParallel(model)
+        with autoinit.watch(wrapped if outer else model, plan, steps=(0, 2)) as watch:
+            train(wrapped, 3)
+    finally:
+        torch.distributed.destroy_process_group()
+    assert watch.steps == [0, 2] and len(watch.record) == 6
+
+
 def test_copies_and_saved_models_carry_no_watch():
     model, plan = fresh()
     watch = autoinit.watch(model, plan, every=1)

@@ -127,8 +127,14 @@ def of_ours() -> bool:
 
 
 def inner(model: nn.Module) -> nn.Module:
-    """Without the wrapper of `torch.compile`: what a plan is of."""
-    return getattr(model, "_orig_mod", model)
+    """Without the wrappers of `torch.compile` and of distributed training: what a plan is of."""
+    while True:
+        if hasattr(model, "_orig_mod"):
+            model = model._orig_mod
+        elif isinstance(model, nn.parallel.DistributedDataParallel):
+            model = model.module
+        else:
+            return model
 
 
 def statistics(t: torch.Tensor) -> torch.Tensor:
