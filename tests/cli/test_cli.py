@@ -136,6 +136,12 @@ def test_init_refuses_before_it_works(here, name):
 def test_figures(here):
     assert run("plan", "my_models:small", "-i", "16", "--plot", "signal.png").exit_code == 0
     assert (here / "signal.png").stat().st_size > 5000
+    assert run("check", "my_models:small", "-i", "16", "--plot", "now.svg", "--html", "now.html").exit_code == 0
+    assert run("measure", "my_models:small", "-i", "16", "--plot", "m.png", "--html", "m.html").exit_code == 0
+    assert run("plan", "my_models:small", "-i", "16", "--html", "page.html").exit_code == 0
+    for name in ("now.svg", "now.html", "m.png", "m.html"):
+        assert (here / name).stat().st_size > 5000
+    assert "vanishing" in (here / "page.html").read_text()[-200_000:]  # beside the plan: the weights it has now
 
 
 def test_timm(here):

@@ -92,11 +92,13 @@ def plan(
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
     with told():
         named = resolve(model)
+        given = _given(named, inputs, batch)
         made = api.plan(
-            named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
-            training=not evaluation, skip=skip, only=only, center="bias" if center else None,
+            named.model, given, variance=variance, distribution=distribution, seed=seed, training=not evaluation,
+            skip=skip, only=only, center="bias" if center else None,
         )  # fmt: skip
-        _show(made, json_file, html, plot)
+        now = api.check(named.model, given, variance=variance, training=not evaluation) if html or plot else None
+        _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
 
@@ -117,7 +119,7 @@ def check(
 def measure(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, seed: Seed = 0,
     evaluation: Evaluation = False, repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
-    plot: Plot = None, fail_on: Fail = FailOn.never,
+    html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
 ) -> None:  # fmt: skip
     """Run noise through the real model and show what is measured beside what is predicted."""
     with told():
@@ -125,8 +127,7 @@ def measure(
         made = api.measure(named.model, _given(named, inputs, batch), repeats=repeats, variance=variance, seed=seed,
                            training=not evaluation)  # fmt: skip
         typer.echo(str(made))
-        if plot is not None:
-            _plotted(made, plot)
+        _drawn(made, html, plot)
     _judge(made, fail_on)
 
 
@@ -163,7 +164,8 @@ def _given(named: Named, inputs: list[str] | None, batch: int) -> Any:
     return named.inputs(batch) if found is None and named.inputs is not None else found
 
 
-def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | None) -> None:
+def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
+    """The table, and files; `now` is what the weights that the model has would do, for comparison."""
     if json_file is not None and str(json_file) == "-":
         json.dump(made.to_dict(), sys.stdout, indent=1, allow_nan=False)
         typer.echo("")
@@ -172,18 +174,16 @@ def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | No
     if json_file is not None and str(json_file) != "-":
         made.save(json_file)
         typer.echo(f"plan written to {json_file}")
+    _drawn(made, html, plot, now)
+
+
+def _drawn(made: Plan | Measurement, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
     if html is not None:
-        made.to_html(html)
+        made.to_html(html, default=now)
         typer.echo(f"page written to {html}")
     if plot is not None:
-        _plotted(made, plot)
-
-
-def _plotted(made: Plan | Measurement, path: Path) -> None:
-    from ..report.plot import plot
-
-    plot(made, path)
-    typer.echo(f"figure written to {path}")
+        made.plot(plot, **({"compare": {"as it is now": now}} if now is not None else {}))
+        typer.echo(f"figure written to {plot}")
 
 
 def _judge(made: Plan | Measurement, fail_on: FailOn) -> None:
