@@ -44,7 +44,7 @@ DECODERS: dict[str, Callable[[], Any]] = {
     "Mistral": lambda: models.MistralBackbone(**GROUPED, sliding_window=16),
     "OPT": lambda: models.OPTBackbone(**TEXT),
     "Phi3": lambda: models.Phi3Backbone(**GROUPED),
-    "Qwen2": lambda: models.Qwen2Backbone(**GROUPED),
+    "Qwen": lambda: models.QwenBackbone(**GROUPED),
     "Qwen3": lambda: models.Qwen3Backbone(**GROUPED, head_dim=HEAD),
     "SmolLM3": lambda: models.SmolLM3Backbone(
         vocabulary_size=VOCABULARY, hidden_dim=WIDTH, intermediate_dim=INNER, num_layers=LAYERS,

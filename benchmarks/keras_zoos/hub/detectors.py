@@ -83,6 +83,6 @@ DETECTORS: dict[str, Callable[[], Any]] = {
         image_encoder=resnet(), min_level=3, max_level=5, use_p5=False, image_shape=IMAGE
     ),
     "SAM": sam,
-    "SAM3": sam3,
+    "SAM3PromptableConcept": sam3,
     "SegFormer": lambda: models.SegFormerBackbone(image_encoder=mit(), projection_filters=64),
 }  # fmt: skip

@@ -14,7 +14,7 @@ ENCODERS: dict[str, Callable[[], Any]] = {
     "Bert": lambda: models.BertBackbone(**TEXT),
     "DebertaV3": lambda: models.DebertaV3Backbone(**TEXT, max_sequence_length=64, bucket_size=16),
     "DistilBert": lambda: models.DistilBertBackbone(**TEXT),
-    "ESM2": lambda: models.ESM2Backbone(**TEXT),
+    "ESM": lambda: models.ESMBackbone(**TEXT),
     "Electra": lambda: models.ElectraBackbone(vocab_size=VOCABULARY, embedding_dim=64, **DEEP),
     "FNet": lambda: models.FNetBackbone(**{k: v for k, v in TEXT.items() if k != "num_heads"}),
     "Roberta": lambda: models.RobertaBackbone(**TEXT),

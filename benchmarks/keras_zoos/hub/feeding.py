@@ -21,7 +21,7 @@ SIZES: dict[str, dict[str, tuple[int, ...]]] = {
     },
     "PARSeq": {"token_ids": (BATCH, 25), "padding_mask": (BATCH, 25)},
     "Gemma3 with images": {"images": (BATCH, 1, *IMAGE), "vision_indices": (BATCH, 4)},
-    "SAM3": {"boxes": (BATCH, 2, 5), "box_labels": (BATCH, 2)},
+    "SAM3PromptableConcept": {"boxes": (BATCH, 2, 5), "box_labels": (BATCH, 2)},
 }
 """Inputs with other sizes than (batch, tokens) or the images."""
 
