@@ -288,3 +288,10 @@ def test_independent_rule_set_is_the_papers_model() -> None:
     relu = next(t for t in paper.tensors if t.module == "0")
     assert pooled[1].variance == pytest.approx(relu.variance / 16, rel=1e-6)
     assert pooled[0].variance > 5 * pooled[1].variance
+
+
+def test_short_names_for_debuggers_and_notebooks() -> None:
+    model = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 2))
+    assert repr(autoinit.plan(model, (4, 8))) == "<Plan of Sequential: 2 weight layers, 4 of 4 parameters set>"
+    assert repr(autoinit.check(model, (4, 8))).startswith("<Check of Sequential: 2 weight layers")
+    assert repr(autoinit.measure(model, (4, 8))) == "<Measurement of Sequential: 3 tensors, 2 weight layers>"

@@ -46,6 +46,9 @@ class Measurement:
         ratios = [r.variance / (target or max(r.predicted.tensor_variance, 1e-300)) for r in self.weight_layers]
         return float(np.mean([1 / factor <= r <= factor for r in ratios])) if ratios else float("nan")
 
+    def __repr__(self) -> str:
+        return f"<Measurement of {self.plan.model}: {len(self.rows)} tensors, {len(self.weight_layers)} weight layers>"
+
     def __str__(self) -> str:
         from .report.text import measurement_table
 

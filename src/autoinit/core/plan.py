@@ -202,6 +202,9 @@ class Plan:
             words.append(f"{len(self.unreached())} parameters not reached")
         return ", ".join(words)
 
+    def __repr__(self) -> str:
+        return f"<{'Check' if self.checked else 'Plan'} of {self.model}: {self.summary()}>"
+
     def __str__(self) -> str:
         from ..report.text import table
 
