@@ -134,7 +134,7 @@ def large_model() -> list[Result]:
     autoinit.plan(large)
     grown = max(memory.peak() - before, 0.0)
     parameters = large.count_params()
-    times = best(3, lambda: autoinit.plan(large), lambda: autoinit.plan(small))
+    times = best(7, lambda: autoinit.plan(large), lambda: autoinit.plan(small))
     what = f"{parameters / 1e9:.1f}e9 parameters"
     return [
         Result(f"plan: {what} / {small.count_params()} parameters", 1e3 * times[0], 1e3 * times[1], GROWTH_LIMIT),

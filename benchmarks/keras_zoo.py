@@ -28,8 +28,11 @@ RESULTS = Path(__file__).parent / "results"
 BACKENDS = ("tensorflow", "jax", "torch")
 INTRODUCTION = """\
 `python -m benchmarks.keras_zoo`: all of keras.applications (weights=None, reduced images, 100 classes) and every
-backbone of KerasHub in a small configuration, on the backend {backend}. Models that are not measured were built and
-planned without weights."""
+backbone of KerasHub in a small configuration. Backends: {backends}.
+
+Models with more parameters than `--measure-below` are planned without weights and not measured. Architectures that
+standardise pixels themselves (ConvNeXt, EfficientNet, MobileNetV3) are fed numbers with the mean and variance of
+pixels, the others numbers of mean 0 and variance 1."""
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -76,9 +79,12 @@ def run_all(options: argparse.Namespace, journal: Journal) -> None:
 def write(records: list[dict[str, Any]], folder: Path) -> None:
     """keras.json and keras.md."""
     records = sorted(records, key=lambda r: r["name"])
-    backends = ", ".join(sorted({r["backend"] for r in records if "backend" in r}))
+    names = [r["backend"] for r in records if "backend" in r]
+    first = max(sorted(set(names)), key=names.count, default="none")
+    others = [f"{r['backend']} for {r['name']}" for r in records if r.get("backend", first) != first]
+    backends = "; ".join([first, *others])
     write_records(records, folder / "keras.json")
-    replace_text(folder / "keras.md", zoo_text(records, "Keras", INTRODUCTION.format(backend=backends)))
+    replace_text(folder / "keras.md", zoo_text(records, "Keras", INTRODUCTION.format(backends=backends)))
 
 
 def main(given: Sequence[str] | None = None) -> int:

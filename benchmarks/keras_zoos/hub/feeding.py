@@ -49,6 +49,9 @@ def _one(model: str, key: str, tensor: Any) -> Any:
         return np.broadcast_to(np.arange(shape[1]).reshape(1, -1, *[1] * (len(shape) - 2)), shape).astype(tensor.dtype)
     if key == "labels" or key == "box_labels":
         return np.ones(shape, tensor.dtype)
+    if key == "boxes" and shape[-1] == 5:  # the image, and where in it: between 0 and 1
+        images = np.broadcast_to(np.arange(shape[0]).reshape(-1, 1, 1), (*shape[:-1], 1))
+        return np.concatenate([images, rng.uniform(0.3, 0.6, (*shape[:-1], 4))], axis=-1).astype(tensor.dtype)
     if key in ("points", "boxes"):
         return (rng.uniform(0.2, 0.8, shape) * IMAGE[0]).astype(tensor.dtype)
     if "int" in tensor.dtype:
