@@ -34,11 +34,18 @@ def front_end_of(model: Any) -> Any:
 
 def _model(model: Any, abstract: bool = False) -> Any:
     """A model as it is; one that is given as JSON or config dict is made (abstract: without memory for weights)."""
-    if not isinstance(model, (str, Mapping)):
+    if not _is_config(model):
         return model
     from .keras.loading import load
 
     return load(model, abstract=abstract)
+
+
+def _is_config(model: Any) -> bool:
+    """Whether something looks like the JSON or the config of a Keras model."""
+    if isinstance(model, str):
+        return model.lstrip().startswith("{")
+    return isinstance(model, Mapping) and ("class_name" in model or "layers" in model)
 
 
 def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -131,7 +138,7 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
 
     Options as for `plan`.
     """
-    if isinstance(model, (str, Mapping)):
+    if _is_config(model):
         raise ModelError("weights are set in place, and there is no model here yet", where="model",
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     made = plan(model, inputs, **options)

@@ -53,13 +53,6 @@ def load(
         ) from error  # fmt: skip
 
 
-def is_form(model: Any) -> bool:
-    """Whether something looks like the JSON or the config of a Keras model."""
-    if isinstance(model, str):
-        return model.lstrip().startswith("{")
-    return isinstance(model, Mapping) and ("class_name" in model or "layers" in model)
-
-
 def _config(model: Any) -> dict[str, Any]:
     if isinstance(model, (str, bytes)):
         try:
