@@ -71,3 +71,14 @@ def test_figures_of_the_zoo_are_those_of_the_last_run() -> None:
     defaults = (ROOT / "benchmarks/results/defaults.md").read_text("utf-8")
     models, _, _, _, vanishing, *_ = re.search(r"^\| all \|(.*)\|$", defaults, re.MULTILINE)[1].split("|")  # type: ignore
     assert f"the output of {int(vanishing)} of {int(models)}" in " ".join(readme.split())
+
+
+def test_figures_of_keras_are_those_of_the_last_run() -> None:
+    readme, results = (ROOT / "README.md").read_text("utf-8"), (ROOT / "benchmarks/results/keras.md").read_text("utf-8")
+    for zoo, name in (("applications", "keras.applications"), ("hub", "KerasHub backbones, small")):
+        found = re.search(rf"^\| {zoo} \|(.*)\|$", results, re.MULTILINE)
+        assert found is not None
+        _, planned, measured, layers, near, fair, _, off, *_ = (c.strip() for c in found[1].split("|"))
+        row = next(line for line in readme.splitlines() if line.startswith(f"| {name} |"))
+        cells = [c.strip() for c in row.strip("|").split("|")]
+        assert cells == [name, planned, measured, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
