@@ -7,13 +7,12 @@ from typing import Any
 
 from . import api
 from .core.inputs import Input
+from .core.options import DISTRIBUTIONS
 from .core.plan import Plan
 from .core.signal import Signal, iid
 from .errors import OptionError
 
 Estimator = Callable[..., tuple[float, float]]
-
-_DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
 
 
 class AutoInit:
@@ -45,9 +44,9 @@ class AutoInit:
             raise OptionError(f"unknown key {next(iter(config))!r}", where="weight_init_config",
                               received=repr(dict(weight_init_config or {})),
                               fix="keys are 'distribution' and 'constrain_weights'")  # fmt: skip
-        if self.distribution not in _DISTRIBUTIONS:
+        if self.distribution not in DISTRIBUTIONS:
             raise OptionError("unknown distribution", where="weight_init_config", received=repr(self.distribution),
-                              fix=f"one of {', '.join(_DISTRIBUTIONS)}")  # fmt: skip
+                              fix=f"one of {', '.join(DISTRIBUTIONS)}")  # fmt: skip
         self.mean, self.variance = input_data_mean, input_data_var
         self.estimators = dict(custom_distribution_estimators or {})
         self.signal_variance, self.seed = signal_variance, seed

@@ -7,15 +7,14 @@ so that a large model needs no second copy of itself.
 
 from __future__ import annotations
 
-from math import isfinite
-
 import torch
 from torch import nn
 
-from ...core.plan import ParameterPlan, PartPlan, Plan
+from ...core.drawing import check_part
+from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from .centre import centred_bias
-from .sample import KINDS, fill, filled
+from .sample import fill, filled
 
 
 def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
@@ -58,18 +57,4 @@ def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> N
                         received="device meta",
                         fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
     for part in entry.parts:
-        _part_fits(entry, part, parameter, plan)
-
-
-def _part_fits(entry: ParameterPlan, part: PartPlan, parameter: torch.Tensor, plan: Plan) -> None:
-    kind = plan.distribution if part.kind == "random" else part.kind
-    if kind not in KINDS:
-        raise PlanError(f"unknown kind of filling '{kind}'", where=entry.name, received=kind,
-                        fix=f"one of {', '.join(KINDS)}")  # fmt: skip
-    if not isfinite(part.std) or (part.std < 0 and kind != "constant"):
-        raise PlanError("a standard deviation is finite and not negative", where=entry.name, received=part.std,
-                        fix="make the plan again")  # fmt: skip
-    last = part.offset + sum((n - 1) * s for n, s in zip(part.shape, part.stride, strict=True))
-    if min([part.offset, *part.stride]) < 0 or last >= parameter.numel():
-        raise PlanError("a part lies outside of its parameter", where=entry.name, received=part.shape,
-                        fix="make the plan again")  # fmt: skip
+        check_part(entry, part, plan.distribution)

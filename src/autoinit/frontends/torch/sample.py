@@ -6,14 +6,12 @@ from math import erf, prod, sqrt
 
 import torch
 
+from ...core.drawing import INDEPENDENT
 from ...core.plan import ParameterPlan, PartPlan, Plan
 from ...core.sampling import CUT, TRUNCATED_STD, UNIFORM_BOUND, name_seed
 from ...errors import PlanError
 
 LOW_PRECISION = (torch.bfloat16, torch.float16)
-
-
-KINDS = ("truncated_normal", "normal", "uniform", "orthogonal", "constant", "centre")
 
 
 def filled(parameter: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int) -> torch.Tensor:
@@ -46,14 +44,14 @@ def fill(out: torch.Tensor, plan: ParameterPlan, whole: Plan, seed: int) -> None
 
 def settle(view: torch.Tensor, part: PartPlan, kind: str) -> None:
     """Shift and scale independent entries to have exactly mean zero and the planned standard deviation."""
-    if kind in ("truncated_normal", "normal", "uniform") and view.numel() > 1:
+    if kind in INDEPENDENT and view.numel() > 1:
         view.sub_(view.mean())
         view.mul_(part.std / view.square().mean().sqrt().clamp(min=1e-30))
 
 
 def draw(view: torch.Tensor, part: PartPlan, kind: str, generator: torch.Generator) -> None:
     """Fill `view` in place. The values do not depend on its memory format."""
-    if not view.is_contiguous() and kind in ("normal", "uniform", "truncated_normal"):
+    if not view.is_contiguous() and kind in INDEPENDENT:
         dense = torch.empty(view.shape, dtype=view.dtype, device=view.device)
         draw(dense, part, kind, generator)
         view.copy_(dense)
