@@ -183,9 +183,12 @@ def test_what_has_no_rule_is_told(show: Open) -> None:
     notes = page.inner_text("#notes")
     assert "Simulated with the real operation: 1" in notes and "no rule: measured on samples" in notes
     assert "a remark" not in notes
+    # A list is filled when its element says that it was opened, which is after the click has returned.
     page.click("#notes details.info summary")
+    page.wait_for_selector("#notes details.info li")
     assert "a remark" in page.inner_text("#notes")
     page.click("#parameters details.set summary")
+    page.wait_for_selector("#parameters details.set li")
     told = page.inner_text("#parameters")
     assert "stages.0.2.linear.weight" in told and "std 0.1250" in told
     assert column(page, "op")[1] == "relu simulated"
