@@ -1,0 +1,33 @@
+"""Smaller copies of small images, for runs without an accelerator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import OptionError
+from .images import Images, Split
+
+CHUNK = 5000
+
+
+def shrunk(data: Images, size: int) -> Images:
+    """The same images with sides of `size` pixels, each the rounded mean of a block of the old ones."""
+    height, width, _ = data.shape
+    if (height, width) == (size, size):
+        return data
+    if size < 1 or height % size or width % size or not isinstance(data.train.images, np.ndarray):
+        raise OptionError("images in memory are shrunk by a whole number of pixels", where="image_size", received=size,
+                          fix=f"a divisor of {height}; large sets take their size when they are loaded")  # fmt: skip
+    parts = {part: _shrunk(getattr(data, part), size) for part in ("train", "validation", "test")}
+    return replace(data, **parts)
+
+
+def _shrunk(split: Split, size: int) -> Split:
+    count, height, width, channels = split.images.shape
+    small = np.empty((count, size, size, channels), np.uint8)
+    for start in range(0, count, CHUNK):
+        blocks = split.images[start : start + CHUNK].reshape(-1, size, height // size, size, width // size, channels)
+        small[start : start + CHUNK] = np.rint(blocks.mean(axis=(2, 4), dtype=np.float32))
+    return Split(small, split.labels)
