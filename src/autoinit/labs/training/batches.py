@@ -1,0 +1,80 @@
+"""From images on disk or in memory to the batches that a step is made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...errors import InputError
+from . import geometry, streams
+from .recipe import Recipe
+
+
+class Normalization:
+    """Bytes to floats; with means and deviations per channel, in units of the full range, also centred and scaled."""
+
+    def __init__(self, data: Any, recipe: Recipe) -> None:
+        self.mean = self.std = None
+        if recipe.normalize:
+            self.mean, self.std = (torch.as_tensor(np.array(v), dtype=torch.float32) for v in (data.mean, data.std))
+
+    def __call__(self, images: Tensor) -> Tensor:
+        scaled = images.float() / 255
+        if self.mean is None:
+            return scaled
+        return (scaled - self.mean.view(-1, 1, 1)) / self.std.view(-1, 1, 1)
+
+
+def take(images: Any, places: np.ndarray) -> Tensor:
+    """The images at these places as a tensor of bytes (batch, channels, height, width)."""
+    chosen = np.asarray(images[places])
+    if chosen.ndim == 3:
+        chosen = chosen[..., None]
+    if chosen.dtype != np.uint8 or chosen.ndim != 4:
+        raise InputError("images are bytes of the shape (count, height, width, channels)", where="data",
+                         received=f"{chosen.dtype} of shape {chosen.shape}", fix="images.astype('uint8')")  # fmt: skip
+    return torch.from_numpy(np.ascontiguousarray(chosen.transpose(0, 3, 1, 2)))
+
+
+class Batches:
+    """The training batches of a run. Batch k is a function of the seed and k alone, whoever asks and when."""
+
+    def __init__(self, data: Any, recipe: Recipe, seed: int) -> None:
+        self.images, self.recipe, self.seed = data.train.images, recipe, seed
+        self.labels = np.asarray(data.train.labels).astype(np.int64)
+        if len(self.labels) == 0:
+            raise InputError("there are no training images", where="data.train", fix="take fewer for validation")
+        self.size = min(recipe.batch_size, len(self.labels))
+        self.per_epoch = len(self.labels) // self.size
+        self.total = recipe.steps if recipe.steps is not None else recipe.epochs * self.per_epoch
+        self.normalize = Normalization(data, recipe)
+        self._order: tuple[int, np.ndarray] = (-1, np.empty(0, int))
+
+    def __getitem__(self, step: int) -> tuple[Tensor, Tensor]:
+        """Images and targets of one step: class numbers, or shares of each class where images are mixed."""
+        epoch, place = divmod(step, self.per_epoch)
+        places = self._places(epoch)[place * self.size : (place + 1) * self.size]
+        rng = streams.generator(self.seed, streams.AUGMENTATION, step)
+        return self._augment(take(self.images, places), rng), torch.from_numpy(self.labels[places])
+
+    def _places(self, epoch: int) -> np.ndarray:
+        """All training images in the order of this epoch; what is left over of a full batch waits for another."""
+        known, order = self._order
+        if known != epoch:
+            order = streams.generator(self.seed, streams.ORDER, epoch).permutation(len(self.labels))
+            self._order = (epoch, order)
+        return order
+
+    def _augment(self, images: Tensor, rng: np.random.Generator) -> Tensor:
+        recipe = self.recipe
+        batch = self.normalize(images)
+        if recipe.image_size is not None:
+            batch = geometry.resize(batch, recipe.image_size)
+        if recipe.flip:
+            batch = geometry.flip(batch, rng)
+        if recipe.pad:
+            batch = geometry.padded_crop(batch, recipe.pad, rng)
+        return batch
