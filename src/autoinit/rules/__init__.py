@@ -21,13 +21,15 @@ from . import (
     scatter,
     shape,
 )
+from .paper_model import paper
 from .registry import RULES, Context, rule
 
 independent = RuleSet({}, project=_forget)
-"""The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``."""
+"""The paper's model of the signal: mean and variance, everything independent. Use as ``rules=rules.independent``.
+`paper` (``rules=rules.paper``) is that with the paper's own formulas, mistakes included."""
 
 __all__ = [
     "RULES", "Context", "RuleSet", "affine", "attention", "contract", "convolution", "cumulative", "custom",
-    "elementwise", "experts", "independent", "merge", "normalize", "pool", "random", "recurrent", "reduce",
+    "elementwise", "experts", "independent", "merge", "normalize", "paper", "pool", "random", "recurrent", "reduce",
     "resample", "rule", "scatter", "shape",
 ]  # fmt: skip
