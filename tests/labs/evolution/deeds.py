@@ -1,0 +1,91 @@
+"""What workers do in these tests; they import this module by its name."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+HERE = __name__
+
+
+def double(payload: dict[str, Any]) -> dict[str, Any]:
+    time.sleep(payload.get("sleep", 0.0))
+    return {"y": 2 * payload["x"], "process": os.getpid()}
+
+
+def same(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"y": payload["x"] ** 2}
+
+
+def odd_numbers(payload: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "nan": math.nan,
+        "inf": math.inf,
+        "less": -math.inf,
+        "numpy": np.float32(0.5),
+        "array": np.arange(3),
+        **payload,
+    }
+
+
+def deeds(payload: dict[str, Any]) -> Any:
+    """One of many ways to end, by its name."""
+    return {
+        "work": lambda: {"y": 1},
+        "loop": _loop,
+        "allocate": _allocate,
+        "abort": os.abort,
+        "leave": lambda: os._exit(3),
+        "raise": _raise,
+        "short": _short,
+        "exit": lambda: sys.exit(5),
+        "number": lambda: 7,
+        "object": lambda: {"y": object()},
+        "print": _print,
+        "threads": lambda: {"threads": os.environ["OMP_NUM_THREADS"]},
+        "hold": _hold,
+    }[payload["deed"]]()
+
+
+def parabola(payload: dict[str, Any]) -> dict[str, Any]:
+    """Highest (zero) where every entry is 3."""
+    return {"height": -sum((x - 3) ** 2 for x in payload["genes"])}
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _allocate() -> None:
+    held = []
+    while True:
+        held.append(np.ones(1 << 20))
+        time.sleep(0.002)
+
+
+def _raise() -> None:
+    raise ValueError("the deed is wrong")
+
+
+def _short() -> None:
+    raise MemoryError("no more")
+
+
+def _print() -> dict[str, Any]:
+    print("noise on the output" * 10_000)
+    sys.stdin.read()
+    return {"y": 1}
+
+
+KEPT: list[Any] = []
+
+
+def _hold() -> dict[str, Any]:
+    KEPT.append(np.ones(8 << 20))
+    return {"held": len(KEPT), "process": os.getpid()}
