@@ -1,4 +1,4 @@
-"""Single files out of tar archives, read into memory: nothing is ever written where an archive wants it."""
+"""Tar archives that are not trusted: named files are read into memory, whole archives unpacked into one folder only."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from .problems import DataError
 
+BROKEN = (tarfile.TarError, EOFError, OSError, zlib.error)
 LARGEST = 200_000_000
 """Bytes; no file that is read this way comes near."""
 
@@ -26,9 +27,8 @@ def members(archive: Path, names: Iterable[str]) -> dict[str, bytes]:
                 missing.remove(name)
                 if not missing:
                     break
-    except (tarfile.TarError, EOFError, OSError, zlib.error) as error:
-        raise DataError(f"the archive cannot be read: {error}", where=str(archive),
-                        fix="fetch it again: it is damaged or not complete") from error  # fmt: skip
+    except BROKEN as error:
+        raise _damaged(archive, error) from error
     if missing:
         raise DataError("files are missing in the archive", where=str(archive), received=", ".join(sorted(missing)),
                         fix="fetch it again, or another edition of it")  # fmt: skip
@@ -46,3 +46,23 @@ def _content(tar: tarfile.TarFile, entry: tarfile.TarInfo, archive: Path) -> byt
     stream = tar.extractfile(entry)
     assert stream is not None  # a regular file has contents
     return stream.read()
+
+
+def unpacked(archive: Path, into: Path) -> None:
+    """Everything in the archive, below `into`; links and paths that lead out of it are refused."""
+    if not hasattr(tarfile, "data_filter"):
+        raise DataError("this Python cannot unpack archives safely", where=str(archive),
+                        fix="unpack it by hand and name the folder, or update Python")  # fmt: skip
+    try:
+        with tarfile.open(archive) as tar:
+            tar.extractall(into, filter="data")
+    except tarfile.FilterError as error:
+        raise DataError(f"the archive wants to write outside its folder: {error}", where=str(archive),
+                        fix="do not trust this archive; fetch the original") from error  # fmt: skip
+    except BROKEN as error:
+        raise _damaged(archive, error) from error
+
+
+def _damaged(archive: Path, error: BaseException) -> DataError:
+    return DataError(f"the archive cannot be read: {error}", where=str(archive),
+                     fix="fetch it again: it is damaged or not complete")  # fmt: skip

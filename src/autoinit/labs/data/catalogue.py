@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from . import cifar, digits, idx, installing
+from . import cifar, digits, idx, imagenet, installing
 from .places import Found
 
 
@@ -39,5 +39,14 @@ CATALOGUE = {
     "fashion_mnist": Entry(lambda place, _: idx.fashion_mnist(place), 5000,
                            "the four files train-images-idx3-ubyte.gz, … from github.com/zalandoresearch/fashion-mnist",
                            "them (plain or gzipped, or in a folder 'fashion_mnist')", installing.fashion_mnist),
+    "imagenette": Entry(imagenet.imagenette, 1000,
+                        "imagenette2-160.tgz (or -320, or full size) from github.com/fastai/imagenette",
+                        "the archive or its unpacked folder", lazy=True),
+    "imagenette_96px": Entry(imagenet.imagenette_96px, 1000,
+                             "Imagenette (github.com/fastai/imagenette), pack its images as JPEGs of 96×96 pixels",
+                             "the file imagenette_96px.npz (docs/data.md tells its form)", lazy=True),
+    "imagenet": Entry(imagenet.imagenet, 10000,
+                      "ILSVRC2012_img_train.tar and ILSVRC2012_img_val.tar from image-net.org (with an account)",
+                      "the images, unpacked into class folders below 'train' and 'val',", lazy=True),
     "digits": Entry(lambda place, _: digits.read(place), 180, "scikit-learn", "nothing", bundled=True),
 }  # fmt: skip
