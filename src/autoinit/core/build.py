@@ -25,6 +25,10 @@ def build_plan(
             signal = outcome.signals.get(value.id)
             if signal is None:
                 continue
+            source = node.inputs[0] if node.attrs.get("unreal") else None
+            if isinstance(source, Value) and source.id in by_value:  # an activation that keeps its mean
+                by_value[value.id] = by_value[source.id]
+                continue
             by_value[value.id] = len(tensors)
             row = _tensor(len(tensors), node, k, signal, status.get(index, "rule"))
             if k == 0 and index in outcome.weight_nodes:
@@ -56,7 +60,7 @@ def build_plan(
     return Plan(
         model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
-        outputs=outputs, checked=check, exact=options.exact,
+        outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
     )  # fmt: skip
 
 

@@ -83,6 +83,23 @@ class Parameter:
     is_zero: Callable[[], bool] = lambda: False
 
 
+@dataclass(slots=True, eq=False)
+class Site:
+    """One call of an activation that can be centred, and the node that takes a number off its output."""
+
+    name: str
+    """Where the activation is in the user's model."""
+    function: str
+    node: Node
+    """The subtraction that follows the function: elementwise ``sub`` with one operand and one number."""
+    inner: list[Node]
+    """The nodes of the function itself."""
+    tell: Callable[[float], None]
+    """Tells the front end the number, for the samples that it computes."""
+    present: float | None = None
+    """The number that the model takes off now, if its activation is centred already."""
+
+
 class Ancestry(Protocol):
     """How values come about, for `core.retrace`: real ops between the outputs of weight layers and a value."""
 
@@ -111,4 +128,6 @@ class Graph:
     outputs: list[Value] = field(default_factory=list)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+    """Activations that are to be centred, in the order of their calls."""
     ancestry: Ancestry | None = None

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import OptionError
 
 DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
-CENTRES = (None, "bias")
+CENTRES = (None, "bias", "activation")
 
 
 @dataclass(frozen=True, slots=True)

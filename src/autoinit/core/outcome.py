@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .decide import Decisions
+from .plan import CenterPlan
 from .signal import Signal
 
 
@@ -28,3 +29,5 @@ class Outcome:
     """(node, kind, message)"""
     weight_nodes: dict[int, float] = field(default_factory=dict)
     """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
+    centers: list[CenterPlan] = field(default_factory=list)
+    """Activations whose mean is taken off."""

@@ -97,6 +97,19 @@ class TensorPlan:
 
 
 @dataclass(slots=True)
+class CenterPlan:
+    """An activation whose mean is taken off: f(x) becomes f(x) - shift."""
+
+    place: str
+    function: str
+    shift: float
+    """The mean of f(x) for the signal that comes in at the first call."""
+    variance: float
+    """Of f(x), at that call."""
+    calls: int = 1
+
+
+@dataclass(slots=True)
 class Note:
     """Something the reader should know: kind is warning, simulated, passed or info."""
 
@@ -123,6 +136,8 @@ class Plan:
     """The plan describes the weights as they are (`check`), and sets nothing."""
     exact: bool = False
     """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
+    centers: list[CenterPlan] = field(default_factory=list)
+    """Activations that `apply` centres (center="activation")."""
 
     def __getitem__(self, name: str) -> ParameterPlan:
         for parameter in self.parameters:
@@ -183,7 +198,8 @@ class Plan:
             ]
             tensors = [TensorPlan(**t) for t in rest.pop("tensors")]
             notes = [Note(**n) for n in rest.pop("notes")]
-            return cls(parameters=parameters, tensors=tensors, notes=notes, **rest)
+            centers = [CenterPlan(**c) for c in rest.pop("centers", ())]
+            return cls(parameters=parameters, tensors=tensors, notes=notes, centers=centers, **rest)
         except (TypeError, KeyError) as error:
             raise PlanError("the plan is damaged", where=where, received=str(error), fix="save it again") from error
 
@@ -194,6 +210,8 @@ class Plan:
         words = [f"{len(layers)} weight layers"]
         if not self.checked:
             words.append(f"{done} of {len(self.parameters)} parameters set")
+        if self.centers:
+            words.append(f"{len(self.centers)} activations centred")
         for kind, label in (("warning", "warnings"), ("simulated", "ops simulated"), ("passed", "ops passed through")):
             count = sum(n.kind == kind for n in self.notes)
             if count:

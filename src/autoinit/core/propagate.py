@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RuleError
+from .bias_centring import centred_by_bias
+from .centring import Centres
 from .constants import Constants
 from .decide import Decisions
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
 from .outcome import Outcome, RuleSet
 from .places import Places
-from .positive import shifted
 from .resemblance import Sharing
 from .retrace import Retrace
 from .roles import (
@@ -82,6 +83,7 @@ class Propagation:
         self.sharing = Sharing(graph)
         self.places = Places(self)
         self.retrace = Retrace(self)
+        self.centres = Centres(graph, options, check, self.outcome.notes)
         self._doubt = ""
         self.used_weights: dict[tuple[int, int], Signal] = {}
         """The weight that a node (by identity) got in a slot."""
@@ -110,7 +112,8 @@ class Propagation:
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
         self._doubt = ""
-        outputs = (None if self.rules.project else self.places.cut(node)) or self.evaluate(node, signals)
+        outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
+        outputs = outputs or self.evaluate(node, signals)
         outputs = self._retraced(node) or outputs
         weights = self.weights_of(node)
         if weights:
@@ -175,6 +178,7 @@ class Propagation:
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
+        self.centres.report(self.outcome)
         for index, node in enumerate(self.graph.nodes):
             self.index = index
             for value in node.outputs:
@@ -218,7 +222,7 @@ class Propagation:
         decisions = self.decisions
         why = decisions.why_kept(view.name)
         if decisions.must_stay(view.name) is None and (
-            (slot == bias_slot(node) and self._weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
+            (slot == bias_slot(node) and self.weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
         ):
             return self.bias(node, view)
         part = decisions.of[view.name].covering(decisions.region(view))
@@ -250,36 +254,10 @@ class Propagation:
         return isinstance(ref, Value) and ref.id in self.data
 
     def centred(self, node: Node, x: Signal) -> Signal:
-        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias.
+        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias."""
+        return centred_by_bias(self, node, x)
 
-        b = -mu * (sum of W over its fan) makes W x + b = W (x - mu). Layers whose bias is not ours, or cannot do it
-        (none there; a computed weight; a strided transposed convolution, whose outputs see different taps) stay as
-        they are.
-        """
-        slot = bias_slot(node)
-        bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
-        weight = node.inputs[weight_slots(node)[0]]
-        if (
-            self.options.center != "bias"
-            or not isinstance(bias, ParameterView)
-            or not isinstance(weight, ParameterView)
-        ):
-            return x
-        strided = node.attrs.get("transposed") and any(s > 1 for s in node.attrs["stride"])
-        if self.decisions.must_stay(bias.name) is not None or not self._weight_is_set(node) or strided:
-            return x
-        region = self.decisions.region(bias)
-        part = self.decisions.of[bias.name].covering(region)
-        if part is None or x.mean == 0.0:
-            return x
-        if part.kind == "constant":
-            rows, groups = weight_rows(node, weight_slots(node)[0])
-            part.kind, part.of, part.value, part.rows, part.groups = "centre", weight, x.mean, rows, groups
-            decision = self.decisions.of[bias.name]
-            decision.action, decision.reason = "centre", "cancels the incoming mean (center='bias')"
-        return shifted(x, -part.value) if part.of == weight else x
-
-    def _weight_is_set(self, node: Node) -> bool:
+    def weight_is_set(self, node: Node) -> bool:
         """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
         for slot in weight_slots(node):
             part = self.part(node.inputs[slot])

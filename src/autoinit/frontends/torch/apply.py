@@ -14,6 +14,7 @@ from ...core.drawing import check_part
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from .centre import centred_bias
+from .centring import prepared
 from .sample import fill, filled
 
 
@@ -25,6 +26,7 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
     for entry in plan.changed():
         _fits(entry, parameters.get(entry.name), plan)
     changing = [entry for entry in plan.changed() if parameters[entry.name].requires_grad]
+    centring = prepared(plan, model)
     with torch.no_grad():
         aside = {e.name: filled(parameters[e.name], e, plan, seed) for e in changing if _needs_work(e, plan)}
         for entry in changing:
@@ -36,6 +38,8 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
             for part in entry.parts:
                 if part.kind == "centre":
                     centred_bias(parameters, entry, part)
+        for centre in centring:
+            centre()
     return model
 
 

@@ -19,6 +19,7 @@ from ...core.inputs import Input
 from ...core.signal import Signal
 from ...errors import TraceError
 from ..custom import CustomRules, patched_functions
+from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
 from .normalised import SCALE_FREE, ScaleFree, hidden_hooks, whole_lp_pooling
@@ -48,20 +49,22 @@ def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def walk(
-    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules
-) -> tuple[Graph, dict[int, Signal]]:
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules,
+    centring: bool = False,
+) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     """Run forward on fake tensors; return the graph and the signals of its inputs."""
     try:
-        return _walk(model, args, kwargs, training, custom, below=True)
+        return _walk(model, args, kwargs, training, custom, centring, below=True)
     except TraceError as error:
         if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
-            return _walk(model, args, kwargs, training, custom, below=False)
+            return _walk(model, args, kwargs, training, custom, centring, below=False)
         raise
 
 
 def _walk(
-    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, below: bool
-) -> tuple[Graph, dict[int, Signal]]:
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool,
+    below: bool,
+) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
     parameters = parameters_of(model)
     tracer = Tracer(parameters, lower, has_lowering)
@@ -91,12 +94,15 @@ def _walk(
     fake_args, fake_kwargs = tree_map(prepared, args), tree_map(prepared, kwargs)
     stack: list[tuple[str, BaseException | None]] = []
     failed: list[str] = []
+    marking = Marking(tracer) if centring else None
 
-    def enter(name: str, module: nn.Module, _: Any) -> None:
+    def enter(name: str, module: nn.Module, given: Any) -> None:
         stack.append((tracer.module, sys.exc_info()[1]))
         tracer.module = name
         if custom.for_module(module) is not None:
             tracer.suppressed += 1
+        if marking is not None:
+            marking.enter(module, given)
 
     def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
         rule = custom.for_module(module)
@@ -110,8 +116,9 @@ def _walk(
                 rule = rule.of(inputs[0])
             if not tracer.suppressed and not raised:
                 _own_node(tracer, rule, module, inputs, output, type(module).__name__)
+        made = None if marking is None else marking.leave(name, module, output, raised)
         tracer.module = outer
-        return None
+        return made
 
     try:
         with (

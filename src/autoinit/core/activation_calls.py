@@ -1,0 +1,117 @@
+"""What an activation is in the graph, and what becomes of its output.
+
+A module is an activation if its output is a function of its single input, entry by entry, and no straight line. Whether
+it may be shifted is a question of what reads it: a gate, a part of another function, or the model's own output may not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from .graph import Graph, Node, Reference, Value
+
+LINES = {"identity", "neg", "affine", "add", "sub"}
+"""Functions that keep a straight line one; so do "mul" and "div" by a constant."""
+NAMED = {
+    "relu", "relu6", "leaky_relu", "prelu", "rrelu", "elu", "selu", "celu", "gelu", "gelu_tanh", "quick_gelu", "silu",
+    "mish", "hardswish", "sigmoid", "hardsigmoid", "log_sigmoid", "softplus", "squareplus", "threshold", "hardshrink",
+    "softshrink", "tanh", "hardtanh", "softsign", "tanhshrink",
+}  # fmt: skip
+"""Functions that are activations wherever they stand."""
+BY_ENTRY = ("elementwise", "identity", "where", "affine")
+UNCHANGED = ("identity", "reshape", "permute", "expand", "slice", "select", "split", "unbind")
+"""Ops that pass entries on as they are."""
+CARRIES = (*UNCHANGED, "dropout", "concat", "stack", "repeat", "gather", "shuffle", "average_pool", "max_pool",
+           "interpolate", "pad")  # fmt: skip
+"""Ops behind which a gate is still a gate."""
+PRODUCTS = ("matmul", "einsum", "attention")
+
+GATE = "it gates another signal"
+PART = "another function is taken of it"
+OUTPUT = "it is an output of the model"
+
+
+def is_activation(nodes: Sequence[Node], x: Reference, y: Reference) -> bool:
+    """Whether `nodes` make y of x entry by entry, of nothing but x, parameters and constants, and not as a line."""
+    if not isinstance(x, Value) or not isinstance(y, Value) or x.shape != y.shape:
+        return False
+    line: dict[int, bool] = {x.id: True}
+    """Values that depend on x -> whether they are a straight line in it."""
+    fixed: set[int] = set()
+    for node in nodes:
+        values = [ref.id for ref in node.inputs if isinstance(ref, Value)]
+        of_x = [v for v in values if v in line]
+        if any(v not in line and v not in fixed for v in values):
+            return False
+        if not of_x:
+            if node.op in ("noise", "dropout", "embedding", "recurrent"):
+                return False
+            fixed.update(v.id for v in node.outputs)
+            continue
+        if node.op not in BY_ENTRY:
+            return False
+        line.update({v.id: all(line[u] for u in of_x) and _keeps_lines(node, len(of_x)) for v in node.outputs})
+    return y.id in line and not line[y.id]
+
+
+def _keeps_lines(node: Node, operands: int) -> bool:
+    """`operands` of the node depend on x."""
+    if node.op in ("identity", "affine"):
+        return True
+    fn = node.attrs.get("fn")
+    return node.op == "elementwise" and (fn in LINES or (fn in ("mul", "div") and operands == 1))
+
+
+class Readers:
+    """Who reads which value."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.of: dict[int, list[Node]] = defaultdict(list)
+        self.outputs = {v.id for v in graph.outputs}
+        self.constant: set[int] = set()
+        """Values made of parameters and constants alone."""
+        for node in graph.nodes:
+            values = {ref.id for ref in node.inputs if isinstance(ref, Value)}
+            for v in values:
+                self.of[v].append(node)
+            if node.op not in ("noise", "dropout", "embedding", "recurrent") and values <= self.constant:
+                self.constant.update(v.id for v in node.outputs)
+
+    def why_not(self, value: Value) -> str | None:
+        """Why this output of an activation is not to be shifted; None if it may be."""
+        open_values, seen = [(value, True, True)], {value.id}
+        reasons: set[str] = set()
+        while open_values:
+            current, alone, whole = open_values.pop()
+            if whole and current.id in self.outputs:
+                reasons.add(OUTPUT)
+            for node in self.of[current.id]:
+                found, goes_on = self._read_by(node, current, alone)
+                if found:
+                    reasons.add(found)
+                entry = node.op in BY_ENTRY
+                for v in node.outputs if goes_on else ():
+                    if v.id not in seen:
+                        seen.add(v.id)
+                        open_values.append((v, alone and entry, whole and (entry or node.op in UNCHANGED)))
+        return next((reason for reason in (GATE, PART, OUTPUT) if reason in reasons), None)
+
+    def _read_by(self, node: Node, value: Value, alone: bool) -> tuple[str | None, bool]:
+        """(the reason that this reader is, whether to follow its output); alone: by entries only up to here."""
+        others = [ref for ref in node.inputs if isinstance(ref, Value) and ref != value and ref.id not in self.constant]
+        twice = sum(ref == value for ref in node.inputs) > 1
+        if node.op in PRODUCTS:
+            return (GATE if others or twice else None), False
+        if node.op == "where" and node.inputs[0] == value:
+            return GATE, False
+        if node.op not in BY_ENTRY or node.op == "where":
+            return None, node.op in CARRIES
+        fn = node.attrs.get("fn")
+        if fn in ("mul", "div") and others:
+            return GATE, False
+        if others:  # a sum of branches
+            return None, False
+        if _keeps_lines(node, 2 if twice else 1):
+            return None, True
+        return (PART if alone else None), False
