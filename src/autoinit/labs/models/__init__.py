@@ -4,5 +4,17 @@ from __future__ import annotations
 
 from .activations import ACTIVATIONS, activation_maker
 from .all_cnn_c import all_cnn_c
+from .coatnet import coatnet
+from .coatnet_default import coatnet_default
+from .preactivation_resnet import preactivation_resnet
+from .resnet50 import resnet50
 
-__all__ = ["ACTIVATIONS", "activation_maker", "all_cnn_c"]
+__all__ = [
+    "ACTIVATIONS",
+    "activation_maker",
+    "all_cnn_c",
+    "coatnet",
+    "coatnet_default",
+    "preactivation_resnet",
+    "resnet50",
+]
