@@ -36,9 +36,9 @@ def installed(name: str, install: Callable[[Path], None]) -> Path:
         with _alone(target.parent / f".{name}.lock", name):
             if target.is_dir():  # somebody else was faster
                 return target
-            for abandoned in target.parent.glob(f".{name}-*"):  # of a process that was killed: the lock is ours
+            for abandoned in target.parent.glob(f".{name}.part-*"):  # of a process that was killed: the lock is ours
                 shutil.rmtree(abandoned, ignore_errors=True)
-            fresh = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=target.parent))
+            fresh = Path(tempfile.mkdtemp(prefix=f".{name}.part-", dir=target.parent))
             try:
                 install(fresh)
                 fresh.chmod(0o755)
