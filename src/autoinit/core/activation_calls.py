@@ -7,9 +7,10 @@ it may be shifted is a question of what reads it: a gate, a part of another func
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from .graph import Graph, Node, Reference, Value
+from .graph import Graph, Node, ParameterView, Reference, Value
+from .roles import weight_slots
 
 LINES = {"identity", "neg", "affine", "add", "sub"}
 """Functions that keep a straight line one; so do "mul" and "div" by a constant."""
@@ -30,6 +31,7 @@ PRODUCTS = ("matmul", "einsum", "attention")
 GATE = "it gates another signal"
 PART = "another function is taken of it"
 OUTPUT = "it is an output of the model"
+FIXED = "a layer reads it whose weight is not to be changed"
 
 
 def is_activation(nodes: Sequence[Node], x: Reference, y: Reference) -> bool:
@@ -66,7 +68,9 @@ def _keeps_lines(node: Node, operands: int) -> bool:
 class Readers:
     """Who reads which value."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, stays: Callable[[str], bool] = lambda _: False) -> None:
+        """`stays` says of a parameter, by its name, that it has to remain what it is."""
+        self.stays = stays
         self.of: dict[int, list[Node]] = defaultdict(list)
         self.outputs = {v.id for v in graph.outputs}
         self.constant: set[int] = set()
@@ -95,7 +99,7 @@ class Readers:
                     if v.id not in seen:
                         seen.add(v.id)
                         open_values.append((v, alone and entry, whole and (entry or node.op in UNCHANGED)))
-        return next((reason for reason in (GATE, PART, OUTPUT) if reason in reasons), None)
+        return next((reason for reason in (GATE, PART, OUTPUT, FIXED) if reason in reasons), None)
 
     def _read_by(self, node: Node, value: Value, alone: bool) -> tuple[str | None, bool]:
         """(the reason that this reader is, whether to follow its output); alone: by entries only up to here."""
@@ -105,6 +109,9 @@ class Readers:
             return (GATE if others or twice else None), False
         if node.op == "where" and node.inputs[0] == value:
             return GATE, False
+        weights = [node.inputs[slot] for slot in weight_slots(node)]
+        if any(isinstance(w, ParameterView) and self.stays(w.name) for w in weights):
+            return FIXED, False
         if node.op not in BY_ENTRY or node.op == "where":
             return None, node.op in CARRIES
         fn = node.attrs.get("fn")

@@ -33,6 +33,8 @@ class Centres:
         self.wanted = options.center == "activation" and not check
         self.sites = {id(site.node): site for site in graph.sites}
         self.of: dict[str, CenterPlan] = {}
+        self.without: set[str] = set()
+        """Activations that had no mean at their first call."""
         self.kept = _kept(graph, options)
 
     def output(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...] | None:
@@ -53,24 +55,27 @@ class Centres:
             self._note(site, "info", f"is not centred: {self.kept[name]}")
             return site.present or 0.0
         known = self.of.get(name)
-        if known is not None:
-            known.calls += 1
-            if abs(x.mean - known.shift) > ANOTHER_MEAN * deviation:
+        if known is not None or name in self.without:
+            shift = 0.0 if known is None else known.shift
+            if known is not None:
+                known.calls += 1
+            if abs(x.mean - shift) > ANOTHER_MEAN * deviation:
                 self._note(site, "info", "is called several times: the shift of the first call stays for all")
-            return known.shift
+            return shift
         mean = float(x.mean)
         if not isfinite(mean) or abs(mean) > LARGEST:
             self._note(site, "warning", f"is not centred: its mean {mean:.3g} is out of range")
             return site.present or 0.0
         if abs(mean) <= NO_MEAN * deviation:
             if site.present is None:
+                self.without.add(name)
                 return 0.0
             mean = 0.0
         self.of[name] = CenterPlan(name, site.function, mean, x.variance)
         return mean
 
     def _note(self, site: Site, kind: str, text: str) -> None:
-        self.notes.append((self.index[id(site.inner[-1])], kind, f"{site.function} {text}"))
+        self.notes.append((self.index[id((site.inner or [site.node])[-1])], kind, f"{site.function} {text}"))
 
     def report(self, outcome: Outcome) -> None:
         """After the last pass: the centred activations, and the functions that no module stands for."""
@@ -95,7 +100,7 @@ def _kept(graph: Graph, options: Options) -> dict[str, str]:
     """Activations that are not to be shifted, with the reason. One call that forbids it forbids it for all."""
     if not graph.sites:
         return {}
-    readers = Readers(graph)
+    readers = Readers(graph, lambda name: not _is_ours(graph, name, options))
     kept: dict[str, str] = {}
     for site in graph.sites:
         reason = readers.why_not(site.node.outputs[0])
@@ -104,6 +109,11 @@ def _kept(graph: Graph, options: Options) -> dict[str, str]:
         if reason is not None:
             kept.setdefault(site.name, reason)
     return kept
+
+
+def _is_ours(graph: Graph, name: str, options: Options) -> bool:
+    parameter = graph.parameters[name]
+    return parameter.trainable and options.covers(name, *parameter.aliases)
 
 
 def put_behind(site: Site, x: Value) -> None:

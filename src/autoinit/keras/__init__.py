@@ -1,12 +1,14 @@
-"""What AutoInit adds to Keras: importing it registers the initializer "autoinit" and the layer WeightedSum.
+"""What AutoInit adds to Keras: importing it registers the initializer "autoinit", the layer
+WeightedSum and centred activations.
 
 import autoinit.keras
 
 layer = keras.layers.Dense(64, kernel_initializer="autoinit")
 """
 
+from ..frontends.keras.centred import Centered, CenteredLayer
 from .initializer import Initializer
 from .loading import load
 from .weighted_sum import WeightedSum
 
-__all__ = ["Initializer", "WeightedSum", "load"]
+__all__ = ["Centered", "CenteredLayer", "Initializer", "WeightedSum", "load"]

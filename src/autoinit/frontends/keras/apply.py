@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...core.drawing import centred_bias, check_part, covers, fill, kind_of, region
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
+from .centring import prepared
 from .variables import give_values, parameters_of, shape_of, values_of
 
 
@@ -25,6 +26,7 @@ def apply(plan: Plan, model: Any, seed: int) -> Any:
     for entry in plan.changed():
         _fits(entry, parameters.get(entry.name), plan)
     changing = [entry for entry in plan.changed() if parameters[entry.name].trainable]
+    centring = prepared(plan, model)
     aside = {e.name: _drawn(parameters[e.name], e, plan, seed) for e in changing if _needs_work(e, plan)}
     for entry in changing:
         variable = parameters[entry.name]
@@ -32,6 +34,8 @@ def apply(plan: Plan, model: Any, seed: int) -> Any:
     for entry in changing:
         if any(part.kind == "centre" for part in entry.parts):
             _centre(parameters, entry)
+    for centre in centring:
+        centre()
     return model
 
 

@@ -28,7 +28,7 @@ def understands(model: Any) -> bool:
 
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
     with no_garbage_collection():
-        made = walk(model, inputs, options.training, custom)
+        made = walk(model, inputs, options.training, custom, options.center == "activation" and not check)
         if not parameters_of(model):
             raise ModelError("the model has no parameters, so there is nothing to initialize",
                              where=type(model).__name__, received="0 parameters",

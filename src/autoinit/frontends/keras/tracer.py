@@ -30,6 +30,7 @@ from ..custom import CustomRules
 from ..views import whole_view
 from .ancestry import TapeAncestry
 from .call import Call, is_tensor
+from .centring import Marking
 from .equivalents import equivalent, equivalent_operation
 from .loops import CONTROL_OPERATIONS
 from .lowering import layer_lowering, lower
@@ -50,6 +51,8 @@ class Tracer:
         self.names = {id(v): name for name, v in parameters.items()}
         self.module, self.depth, self.occurrence = "", 0, 0
         self.suppressed = 0
+        self.marking: Marking | None = None
+        """Puts subtractions behind activations, if they are to be centred."""
         self._paused = 0
         self._thread = get_ident()
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -252,14 +255,17 @@ class Tracer:
                 return self.record(layer, args, kwargs, self._specified(layer, args, kwargs), whole=True)
             quantized = getattr(layer, "quantization_mode", None) is not None
             function = equivalent(layer, self) or (layer.quantized_call if quantized else layer.call)
-            return self._entered(layer, function, args, kwargs)
+            if self.marking is None:
+                return self._entered(layer, function, args, kwargs)
+            begin = self.marking.count()
+            return self.marking.layer(layer, args, self._entered(layer, function, args, kwargs), begin)
         finally:
             self.module = outer
             self.depth -= 1
 
     def _entered(self, op: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Follow what happens inside; if that is impossible, one opaque node for all of it."""
-        nodes, entries = len(self.graph.nodes), len(self.tape.entries)
+        nodes, entries, sites = len(self.graph.nodes), len(self.tape.entries), len(self.graph.sites)
         try:
             return function(*args, **kwargs)
         except AutoInitError:
@@ -268,6 +274,7 @@ class Tracer:
             for entry in self.tape.cut(entries):
                 self.counts[entry.module, entry.name] -= 1
             del self.graph.nodes[nodes:]
+            del self.graph.sites[sites:]
             return self._closed(op, args, kwargs, error)
 
     def _closed(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:

@@ -14,6 +14,7 @@ from ...core.graph import Graph, Value
 from ...core.signal import Signal
 from ...errors import AutoInitError, InputError, TraceError
 from ..custom import CustomRules, patched_functions
+from .centring import Marking
 from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic, with_sizes
 from .patches import LOCK, names_kept, tracing
 from .recursion import deep_enough
@@ -38,15 +39,15 @@ class Walk:
         return self.leaves[position].sample(rng, self.tracer.vocabularies.get(position))
 
 
-def walk(model: Any, inputs: Any, training: bool, custom: CustomRules) -> Walk:
+def walk(model: Any, inputs: Any, training: bool, custom: CustomRules, centring: bool = False) -> Walk:
     args, kwargs, notes = call_arguments(model, inputs)
     build(model, args, kwargs)
-    made = _walk(model, args, kwargs, training, custom)
+    made = _walk(model, args, kwargs, training, custom, centring)
     indices = [leaf for leaf in made.leaves if leaf.is_signal and leaf.position in made.tracer.vocabularies]
     if indices:  # floating inputs that are looked up in a table
         for leaf in indices:
             leaf.as_indices = True
-        made = _walk(model, args, kwargs, training, custom)
+        made = _walk(model, args, kwargs, training, custom, centring)
     made.graph.notes += notes
     for leaf in made.leaves:
         if leaf.is_guessed and leaf.position not in made.tracer.vocabularies:
@@ -77,7 +78,9 @@ def build(model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
         ) from error  # fmt: skip
 
 
-def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules) -> Walk:
+def _walk(
+    model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool
+) -> Walk:
     parameters = parameters_of(model)
     tracer = Tracer(parameters, custom, training)
     leaves = [leaf for leaf in flattened((args, kwargs)) if isinstance(leaf, Leaf)]
@@ -99,6 +102,9 @@ def _walk(model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, c
                 tracing(tracer),
                 patched_functions(custom, tracer, _function_node),
             ):
+                if centring:
+                    tracer.marking = Marking(tracer, model)
+                    tracer.marking.replace_activations()
                 out = model(*tensor_args, **tensor_kwargs, training=training)
         except AutoInitError:
             raise

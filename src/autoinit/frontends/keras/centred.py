@@ -1,0 +1,89 @@
+"""Keras activations and activation layers that take a number off their output. Both are saved with their model."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import keras
+from keras import layers
+from keras.src.saving import serialization_lib
+
+LAYER = "CenteredLayer"
+
+
+@keras.saving.register_keras_serializable(package="autoinit")
+class Centered:
+    """An activation argument: f(x) - shift."""
+
+    def __init__(self, function: Any, shift: float) -> None:
+        self.function, self.shift = keras.activations.get(function), float(shift)
+        self.__name__ = f"centered_{name_of(self.function)}"
+
+    def __call__(self, x: Any) -> Any:
+        return self.function(x) - self.shift
+
+    def __repr__(self) -> str:
+        return f"Centered({name_of(self.function)}, shift={self.shift:.4g})"
+
+    def get_config(self) -> dict[str, Any]:
+        return {"function": keras.activations.serialize(self.function), "shift": self.shift}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Centered:
+        return cls(keras.activations.get(config["function"]), config["shift"])
+
+
+@keras.saving.register_keras_serializable(package="autoinit", name=LAYER)
+class CenteredLayer(layers.Layer):
+    """f(x) - shift, where f is the layer class that this one is mixed into.
+
+    It is saved as the layer that it was and the number, so that loading needs no more than the original's class.
+    """
+
+    original: type
+    center_shift: float
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        return super().call(*args, **kwargs) - self.center_shift
+
+    def get_config(self) -> dict[str, Any]:
+        centred = type(self)
+        self.__class__ = self.original
+        try:
+            described = serialization_lib.serialize_keras_object(self)
+        finally:
+            self.__class__ = centred
+        return {"layer": described, "center_shift": self.center_shift}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        layer = serialization_lib.deserialize_keras_object(config["layer"])
+        centre_layer(layer, config["center_shift"])
+        return layer
+
+
+@cache
+def centred_class(original: type) -> type:
+    """The class of centred layers of a class."""
+    made = type(f"Centered{original.__name__}", (CenteredLayer, original),
+                {"original": original, "__module__": __name__})  # fmt: skip
+    return keras.saving.register_keras_serializable(package="autoinit", name=LAYER)(made)
+
+
+def centre_layer(layer: Any, shift: float) -> None:
+    """Take `shift` off what the layer gives, instead of what was taken off before."""
+    layer.center_shift = float(shift)
+    if not isinstance(layer, CenteredLayer):
+        layer.__class__ = centred_class(type(layer))
+
+
+def name_of(function: Any) -> str:
+    """The name of an activation, or of the class of an activation layer, as it was before it was centred."""
+    if isinstance(function, Centered):
+        return name_of(function.function)
+    if isinstance(function, CenteredLayer):
+        return function.original.__name__
+    if isinstance(function, layers.Layer):
+        return type(function).__name__
+    return getattr(function, "__name__", None) or type(function).__name__
