@@ -17,6 +17,7 @@ FAMILY = 12
 """Curves of one function with drawn parameters."""
 REACH = 4.0
 """Functions are drawn for −REACH ≤ x ≤ REACH: what unit-variance signals meet."""
+POINTS = 401
 HEIGHT = 6.0
 """No plot of a function is taller than −HEIGHT to HEIGHT."""
 
@@ -108,8 +109,11 @@ class Shape:
 
 def best_trials(trials: Sequence[Trial], chance: Chance, count: int) -> list[Trial]:
     """The most accurate trials, each function once, with the initialization that served it best."""
-    ordered = sorted((t for t in trials if not chance.cause(t)), key=lambda t: (-chance.counted(t), t.function_formula))
-    return list({trial.key: trial for trial in reversed(ordered)}.values())[::-1][:count]
+    best: dict[str, Trial] = {}
+    learned = (trial for trial in trials if chance.cause(trial) is None)
+    for trial in sorted(learned, key=lambda t: (-chance.counted(t), t.function_formula)):
+        best.setdefault(trial.function_formula, trial)
+    return list(best.values())[:count]
 
 
 def shape(trial: Trial, chance: Chance, seed: int = 0) -> Shape:
@@ -117,7 +121,7 @@ def shape(trial: Trial, chance: Chance, seed: int = 0) -> Shape:
 
     function = Function.parse(trial.function_formula)
     rng = np.random.default_rng(seed)
-    x = np.linspace(-REACH, REACH, 401)
+    x = np.linspace(-REACH, REACH, POINTS)
     with np.errstate(all="ignore"):
         initial = _without_infinities(function(x))
         draws = [{name: rng.uniform(0.5, 2.0) for name in function.parameters} for _ in range(FAMILY)]
@@ -129,7 +133,7 @@ def shape(trial: Trial, chance: Chance, seed: int = 0) -> Shape:
 
 def _without_infinities(values: Any) -> Any:
     """A constant function has one value for all x; what is not finite is a gap."""
-    values = np.broadcast_to(np.asarray(values, float), (401,))
+    values = np.broadcast_to(np.asarray(values, float), (POINTS,))
     return np.where(np.isfinite(values), values, np.nan)
 
 

@@ -19,6 +19,7 @@ from .trials import NAMES, Trial
 
 COLOURS = {"default": "#7a7a7a", "autoinit": "#e69f00", "autoinit++": "#0072b2"}
 DASHES = {"default": "--", "autoinit": "-.", "autoinit++": "-"}
+OMISSION = " …"
 RED, BLUE, INK, GRID = "#d62828", "#2a6fbb", "#1b1b1e", "#e5e5e5"
 
 
@@ -45,7 +46,7 @@ def accuracies(trials: Sequence[Trial], comparison: Comparison, path: str | Path
     learned.set_xlim(shown.edges[0] * 100, shown.edges[-1] * 100)
     learned.yaxis.get_major_locator().set_params(integer=True)
     learned.set_ylim(0, 1.12 * max(1, int(shown.counts.max(initial=0))))
-    _legend_below(figure, learned)
+    _legend_below(figure, learned, columns=2)
     return _finish(figure, [failed, learned], path)
 
 
@@ -107,7 +108,7 @@ def best_functions(
         axis.plot(one.x, one.initial, color=RED, linewidth=1.8)
         axis.set_ylim(*one.limits)
         axis.set_xlim(one.x[0], one.x[-1])
-        head = f"{k + 1}. {one.accuracy:.1%}, {NAMES[one.initialization]}"
+        head = f"{k + 1}. {100 * one.accuracy:.1f} %, {NAMES[one.initialization]}"
         axis.set_title(f"{head}\n{short(one.formula)}", fontsize=7.5)
     for axis in axes[len(best) :]:
         axis.set_visible(False)
@@ -115,8 +116,19 @@ def best_functions(
 
 
 def short(formula: str, width: int = 34, lines: int = 2) -> str:
-    """The formula in at most so many lines; what does not fit is left out at the end."""
-    return "\n".join(textwrap.wrap(formula, width, max_lines=lines, placeholder=" …", break_on_hyphens=False))
+    """The formula in at most so many lines of about equal length; what does not fit is left out at the end."""
+    wrapped = _wrapped(formula, width, lines)
+    if not wrapped[-1].endswith(OMISSION):
+        for narrower in range(width - 1, 0, -1):
+            tried = _wrapped(formula, narrower, lines)
+            if tried[-1].endswith(OMISSION) or len(tried) > len(wrapped):
+                break
+            wrapped = tried
+    return "\n".join(wrapped)
+
+
+def _wrapped(formula: str, width: int, lines: int) -> list[str]:
+    return textwrap.wrap(formula, width, max_lines=lines, placeholder=OMISSION, break_on_hyphens=False)
 
 
 def same_functions(
@@ -164,12 +176,14 @@ def _figure(width: float, height: float) -> Any:
 
 
 def _baseline(line: Any, place: float, label: str | None = "ReLU, default") -> None:
-    line(place, color=RED, linewidth=1.2, linestyle=":", zorder=2, label=label and f"{label}: {place:.1f} %")
+    line(place, color=RED, linewidth=1.2, linestyle=":", zorder=4, label=label and f"{label}: {place:.1f} %")
 
 
-def _legend_below(figure: Any, axis: Any, columns: int | None = None) -> None:
+def _legend_below(figure: Any, axis: Any, columns: int) -> None:
     handles, labels = axis.get_legend_handles_labels()
-    place = {"loc": "outside lower center", "ncols": columns or len(labels), "fontsize": 8, "frameon": False}
+    place = {"loc": "outside lower center", "ncols": columns, "fontsize": 8, "frameon": False}
+    ordered = sorted(zip(handles, labels, strict=True), key=lambda item: item[1].startswith("ReLU"))
+    handles, labels = [item[0] for item in ordered], [item[1] for item in ordered]
     figure.legend(handles, labels, columnspacing=1.2, handlelength=1.6, **place)
 
 

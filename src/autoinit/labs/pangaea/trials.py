@@ -29,7 +29,7 @@ LEVEL = 1e-3
 class Trial:
     """One function trained with one initialization.
 
-    key: names the function, not the training: the same in the trials of one function with several initializations.
+    key: names the function (and the seed): the same in the trials of one function with several initializations.
     accuracy: on the validation images, 0 to 1; None when nothing was trained.
     """
 
