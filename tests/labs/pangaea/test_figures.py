@@ -154,24 +154,30 @@ def test_the_best_are_in_order_and_different(trials, comparison) -> None:
     assert len({trial.key for trial in best}) == 8
 
 
-def test_shapes_are_the_function_and_its_family(comparison) -> None:
-    trial = Trial("alpha * tanh(beta * x)", "k", "default", 0.5)
-    one = figure_data.shape(trial, comparison.chance, seed=3)
+def test_shapes_are_the_function_and_its_family() -> None:
+    function = Function.parse("alpha * tanh(beta * x)")
+    one = figure_data.shape(function, seed=3)
     assert one.initial == pytest.approx(np.tanh(one.x))
     assert len(one.drawn) == figure_data.FAMILY
     scales = np.abs(one.drawn).max(1)
     assert scales.min() > 0.5 * np.tanh(0.5 * 4) - 1e-9 and scales.max() < 2 and np.ptp(scales) > 0.3
-    assert np.array_equal(one.drawn, figure_data.shape(trial, comparison.chance, seed=3).drawn)
-    plain = figure_data.shape(Trial("tanh(x)", "k", "default", 0.5), comparison.chance)
-    assert len(plain.drawn) == 0
+    assert np.array_equal(one.drawn, figure_data.shape(function, seed=3).drawn)
+    assert len(figure_data.shape(Function.parse("tanh(x)")).drawn) == 0
 
 
 @pytest.mark.parametrize("formula", ["exp(x**2 * x**2)", "log(x)", "x - x", "1 / x"])
-def test_wild_functions_keep_their_plots_small(formula: str, comparison) -> None:
-    Function.parse(formula)
-    one = figure_data.shape(Trial(formula, "k", "default", 0.5), comparison.chance)
+def test_wild_functions_keep_their_plots_small(formula: str) -> None:
+    one = figure_data.shape(Function.parse(formula))
     low, high = one.limits
     assert not np.any(np.isinf(one.initial)) and 1 <= high - low <= 3.1 * figure_data.HEIGHT
+
+
+def test_one_function_is_drawn(tmp_path: Path) -> None:
+    figure = figures.one_function(Function.parse(LONG), tmp_path / "one.png")
+    axis = figure.axes[0]
+    assert len(axis.get_lines()) == 1 + figure_data.FAMILY and axis.get_title().startswith("max(")
+    assert (tmp_path / "one.png").stat().st_size > 5000
+    legible(figure)
 
 
 def test_best_functions_are_drawn(trials, comparison, tmp_path: Path) -> None:

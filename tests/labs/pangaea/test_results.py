@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from autoinit.errors import OptionError
-from autoinit.labs.evolution.jobs import Outcome
-from autoinit.labs.evolution.journal import Journal
+from autoinit.labs.evolution import Journal, Outcome
 from autoinit.labs.pangaea import Function, results, tables
 from autoinit.labs.pangaea.statistics import compare
 from autoinit.labs.pangaea.trials import Trial

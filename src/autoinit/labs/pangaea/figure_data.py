@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
+from .function import Function
 from .statistics import Comparison, Edf, Gap
 from .trials import NAMES, Chance, Trial, by_initialization
 
@@ -99,8 +100,6 @@ class Shape:
     """A function with all parameters one, and with parameters drawn from U(0.5, 2) as training may find them."""
 
     formula: str
-    accuracy: float
-    initialization: str
     x: Any
     initial: Any
     drawn: Any
@@ -116,19 +115,14 @@ def best_trials(trials: Sequence[Trial], chance: Chance, count: int) -> list[Tri
     return list(best.values())[:count]
 
 
-def shape(trial: Trial, chance: Chance, seed: int = 0) -> Shape:
-    from . import Function
-
-    function = Function.parse(trial.function_formula)
+def shape(function: Function, seed: int = 0) -> Shape:
     rng = np.random.default_rng(seed)
     x = np.linspace(-REACH, REACH, POINTS)
+    draws = [{name: rng.uniform(0.5, 2.0) for name in function.parameters} for _ in range(FAMILY)]
     with np.errstate(all="ignore"):
         initial = _without_infinities(function(x))
-        draws = [{name: rng.uniform(0.5, 2.0) for name in function.parameters} for _ in range(FAMILY)]
         drawn = np.array([_without_infinities(function(x, **values)) for values in draws if values])
-    return Shape(
-        trial.function_formula, chance.counted(trial), trial.initialization, x, initial, drawn, _limits(initial)
-    )
+    return Shape(function.formula, x, initial, drawn, _limits(initial))
 
 
 def _without_infinities(values: Any) -> Any:

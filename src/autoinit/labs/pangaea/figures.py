@@ -14,6 +14,7 @@ import numpy as np
 
 from ...errors import OptionError
 from . import figure_data as data
+from .function import Function
 from .statistics import Comparison
 from .trials import NAMES, Trial
 
@@ -102,17 +103,28 @@ def best_functions(
     figure = _figure(2.6 * columns, 2.35 * rows + 0.3)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for k, (axis, trial) in enumerate(zip(axes, best, strict=False)):
-        one = data.shape(trial, comparison.chance, seed)
-        for curve in one.drawn:
-            axis.plot(one.x, curve, color=BLUE, linewidth=0.7, alpha=0.45)
-        axis.plot(one.x, one.initial, color=RED, linewidth=1.8)
-        axis.set_ylim(*one.limits)
-        axis.set_xlim(one.x[0], one.x[-1])
-        head = f"{k + 1}. {100 * one.accuracy:.1f} %, {NAMES[one.initialization]}"
-        axis.set_title(f"{head}\n{short(one.formula)}", fontsize=7.5)
+        head = f"{k + 1}. {100 * comparison.chance.counted(trial):.1f} %, {NAMES[trial.initialization]}"
+        _curves(axis, data.shape(Function.parse(trial.function_formula), seed))
+        axis.set_title(f"{head}\n{short(trial.function_formula)}", fontsize=7.5)
     for axis in axes[len(best) :]:
         axis.set_visible(False)
     return _finish(figure, axes, path)
+
+
+def one_function(function: Function, path: str | Path | None = None, *, seed: int = 0) -> Any:
+    """One function in the colours of `best_functions`."""
+    figure = _figure(4.0, 3.4)
+    axis = figure.subplots()
+    _curves(axis, data.shape(function, seed))
+    axis.set_title(short(function.formula, width=44, lines=3), fontsize=9)
+    return _finish(figure, [axis], path)
+
+
+def _curves(axis: Any, shape: data.Shape) -> None:
+    for curve in shape.drawn:
+        axis.plot(shape.x, curve, color=BLUE, linewidth=0.7, alpha=0.45)
+    axis.plot(shape.x, shape.initial, color=RED, linewidth=1.8)
+    axis.set(xlim=(shape.x[0], shape.x[-1]), ylim=shape.limits)
 
 
 def short(formula: str, width: int = 34, lines: int = 2) -> str:

@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any
 
 from ...errors import OptionError
-from ..evolution.journal import Journal, Record
+from ..evolution import Journal, Record
 from . import figures
 from .function import Function
 from .statistics import Comparison, compare
