@@ -87,6 +87,15 @@ def test_a_baseline_that_failed_counts_as_chance(tmp_path: Path) -> None:
     assert results.baseline_accuracy(path, classes=4) == 0.25
 
 
+def test_no_baseline_at_all_is_refused(tmp_path: Path) -> None:
+    """Otherwise every function that learns anything would beat it."""
+    path = written(tmp_path / "j.jsonl", [line(Function.parse("relu(x)"), "default", status="time", kind="baseline")])
+    with pytest.raises(
+        OptionError, match=r"no training of ReLU[\s\S]*came to its end[\s\S]*why[\s\S]*mend the setting"
+    ):
+        results.baseline_accuracy(path)
+
+
 @pytest.mark.parametrize("ask", [results.read, results.baseline_accuracy, results.validation_images])
 def test_a_missing_journal_is_named(ask, tmp_path: Path) -> None:
     with pytest.raises(OptionError, match=r"no such journal[\s\S]*nowhere.jsonl[\s\S]*run the evaluation first"):
@@ -170,6 +179,17 @@ def test_causes_add_up(tmp_path: Path) -> None:
     numbers = np.array([[int(n) for n in row[1:]] for row in rows])
     assert numbers.sum(0).tolist() == [int(n) for n in total[1:]] == [28, 22, 16]
     assert dict(zip((row[0] for row in rows), numbers[:, 0], strict=True))["time limit"] == 1
+
+
+def test_exceptions_are_shown_with_their_counts() -> None:
+    trace = "  File 'conv.py', line 3\nRuntimeError: kernel too large\n  received: (2, 2)\n  to fix: larger images"
+    given = [Trial("f", f"k{k}", "default", None, "error", message=trace) for k in range(3)]
+    given += [Trial("f", "k", "autoinit", None, "crashed"), Trial("g", "g", "autoinit", None, "time", message="slow")]
+    head, lines = tables.defects(given)
+    assert "may be defects" in head
+    assert lines.split("\n") == ["- 3 × exception: RuntimeError: kernel too large", "- 1 × process died"]
+    assert tables.defects(given[-1:]) == []
+    assert lines in tables.markdown(given, compared(given))
 
 
 def test_the_tests_stand_beside_the_papers() -> None:

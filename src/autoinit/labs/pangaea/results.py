@@ -15,7 +15,7 @@ from . import figures
 from .function import Function
 from .statistics import Comparison, compare
 from .tables import markdown
-from .trials import Trial, by_initialization
+from .trials import Trial, by_initialization, last_words
 
 FUNCTION, BASELINE = "function", "baseline"
 """Kinds of jobs: a function on trial, and ReLU for comparison."""
@@ -32,6 +32,10 @@ def baseline_accuracy(journal: Path | str, classes: int = 10) -> float:
     if not found:
         raise OptionError("the journal has no training of ReLU with the default initialization", where=str(journal),
                           fix="give the accuracy to beat: baseline=0.8")  # fmt: skip
+    if not any(trial.trained for trial in found):
+        raise OptionError("no training of ReLU with the default initialization came to its end", where=str(journal),
+                          received=last_words(found[0].message) or found[0].status,
+                          fix="mend the setting, or give the accuracy to beat: baseline=0.8")  # fmt: skip
     accuracies = [trial.accuracy if trial.trained else None for trial in found]
     return median(1 / classes if accuracy is None else accuracy for accuracy in accuracies)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from scipy.special import kolmogorov
 
 from .figure_data import best_trials
 from .statistics import Comparison, Contrast, Significance
-from .trials import CAUSES, NAMES, Trial, by_initialization
+from .trials import CAUSES, NAMES, Trial, by_initialization, last_words
 
 SIGNIFICANT = 0.05
 BEST = 10
@@ -57,6 +58,7 @@ def markdown(trials: Sequence[Trial], comparison: Comparison, title: str = "Acti
         counts(comparison),
         "## How functions failed",
         failures(comparison),
+        *defects(trials),
         "## Tests",
         tests(comparison),
         "## The best functions",
@@ -95,6 +97,17 @@ def failures(comparison: Comparison) -> str:
     head = ["cause", *(NAMES[s.initialization] for s in comparison.summaries)]
     rows = [[text, *(str(s.causes.get(cause, 0)) for s in comparison.summaries)] for cause, text in CAUSES.items()]
     return _table(head, [*rows, ["all", *(str(s.failures) for s in comparison.summaries)]])
+
+
+def defects(trials: Iterable[Trial]) -> list[str]:
+    """Exceptions and crashes say less about a function than about the software: each is shown, with its count."""
+    found = Counter(
+        f"{CAUSES[t.status]}: {last_words(t.message)}".strip(": ") for t in trials if t.status in ("crashed", "error")
+    )
+    if not found:
+        return []
+    head = "Exceptions and dead processes count as failures here, but may be defects of the software:"
+    return [head, "\n".join(f"- {count} × {text}" for text, count in found.most_common(BEST))]
 
 
 def tests(comparison: Comparison) -> str:

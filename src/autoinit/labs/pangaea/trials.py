@@ -124,3 +124,9 @@ def by_initialization(trials: Iterable[Trial]) -> dict[str, list[Trial]]:
         seen.add((trial.key, trial.initialization))
         grouped[trial.initialization].append(trial)
     return {name: group for name, group in grouped.items() if group}
+
+
+def last_words(message: str) -> str:
+    """What a traceback ends with: its last line that is not indented."""
+    lines = [line for line in message.splitlines() if line.strip() and not line[0].isspace()]
+    return lines[-1] if lines else ""
