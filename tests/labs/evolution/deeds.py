@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
 import time
 from typing import Any
 
 import numpy as np
-
-HERE = __name__
 
 
 def double(payload: dict[str, Any]) -> dict[str, Any]:
@@ -49,6 +48,7 @@ def deeds(payload: dict[str, Any]) -> Any:
         "print": _print,
         "threads": lambda: {"threads": os.environ["OMP_NUM_THREADS"]},
         "hold": _hold,
+        "lose": lambda: _lose(**payload),
     }[payload["deed"]]()
 
 
@@ -65,8 +65,8 @@ def _loop() -> None:
 def _allocate() -> None:
     held = []
     while True:
-        held.append(np.ones(1 << 20))
-        time.sleep(0.002)
+        held.append(np.ones(1 << 19))
+        time.sleep(0.001)
 
 
 def _raise() -> None:
@@ -83,9 +83,20 @@ def _print() -> dict[str, Any]:
     return {"y": 1}
 
 
+def _lose(mark: str, times: int, **_: Any) -> dict[str, Any]:
+    """Take away the supervisor, so many times; the file says how often this was tried."""
+    with open(mark, "a") as file:
+        file.write("x")
+    tries = os.path.getsize(mark)
+    if tries <= times:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(30)
+    return {"tries": tries}
+
+
 KEPT: list[Any] = []
 
 
 def _hold() -> dict[str, Any]:
-    KEPT.append(np.ones(8 << 20))
+    KEPT.append(np.ones(12 << 20))
     return {"held": len(KEPT), "process": os.getpid()}

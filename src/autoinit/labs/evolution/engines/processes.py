@@ -77,8 +77,7 @@ class Processes(Engine):
 
     def _heard(self, worker: WorkerProcess, event: dict[str, Any]) -> Outcome | None:
         if event["event"] == "failed":
-            raise WorkError("the workers cannot load the work function", where=self.work, received=event["message"],
-                            fix="see above; it must be importable in a fresh interpreter")  # fmt: skip
+            raise WorkError(event["why"], where=event["where"], received=event["received"], fix=event["fix"])
         if event["event"] == "ready":
             worker.idle_bytes = resident_bytes(worker.process.pid)
         elif event["event"] == "begin":

@@ -76,6 +76,6 @@ def _last(error: BaseException) -> str:
 
 def without_folders(text: str) -> str:
     """Paths of files begin with their package: the same on every machine, and shorter."""
-    for folder in sorted(sys.path, key=len, reverse=True):
-        text = text.replace(f'"{folder}{os.sep}', '"') if folder else text
+    for folder in sorted(map(os.path.abspath, sys.path), key=len, reverse=True):
+        text = text.replace(f'"{folder}{os.sep}', '"')
     return text

@@ -28,13 +28,13 @@ def main(work: str, parent: int, tied: bool) -> None:
     if tied:
         _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    faulthandler.enable()
+    faulthandler.enable(all_threads=False)
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, jobs), daemon=True).start()
     try:
         function = load(work)
     except WorkError as error:
-        _say(outbox, "failed", message=str(error))
+        _say(outbox, "failed", why=error.why, where=error.where, received=str(error.received), fix=error.fix)
         return
     _say(outbox, "ready")
     while True:
