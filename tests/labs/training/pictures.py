@@ -5,7 +5,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 
 def _sets(images, labels, cut: int, end: int) -> SimpleNamespace:
@@ -24,6 +23,8 @@ def _sets(images, labels, cut: int, end: int) -> SimpleNamespace:
 
 def digits() -> SimpleNamespace:
     """1,797 pictures of digits, 8 × 8, one channel, in 0..240."""
+    from sklearn.datasets import load_digits
+
     found = load_digits()
     return _sets((found.images * 15).astype(np.uint8)[..., None], found.target, 1200, 1500)
 

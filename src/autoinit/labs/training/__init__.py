@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from . import recipes
+from .progress import Moment, bar
 from .recipe import Recipe
 from .record import Record
 
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluate
     from .loop import train
 
-__all__ = ["Recipe", "Record", "evaluate", "train"]
+__all__ = ["Moment", "Recipe", "Record", "bar", "evaluate", "recipes", "train"]
 
 
 def __getattr__(name: str) -> Any:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ...errors import InputError
-from . import geometry, streams
+from . import geometry, mixing, streams
+from .randaugment import randaugment
 from .recipe import Recipe
 
 
@@ -53,12 +54,13 @@ class Batches:
         self.normalize = Normalization(data, recipe)
         self._order: tuple[int, np.ndarray] = (-1, np.empty(0, int))
 
-    def __getitem__(self, step: int) -> tuple[Tensor, Tensor]:
-        """Images and targets of one step: class numbers, or shares of each class where images are mixed."""
+    def __getitem__(self, step: int) -> tuple[Tensor, mixing.Targets]:
+        """Images and targets of one step."""
         epoch, place = divmod(step, self.per_epoch)
         places = self._places(epoch)[place * self.size : (place + 1) * self.size]
         rng = streams.generator(self.seed, streams.AUGMENTATION, step)
-        return self._augment(take(self.images, places), rng), torch.from_numpy(self.labels[places])
+        images = self._augment(take(self.images, places), rng)
+        return mixing.mix(images, torch.from_numpy(self.labels[places]), self.recipe.mixup, self.recipe.cutmix, rng)
 
     def _places(self, epoch: int) -> np.ndarray:
         """All training images in the order of this epoch; what is left over of a full batch waits for another."""
@@ -69,12 +71,15 @@ class Batches:
         return order
 
     def _augment(self, images: Tensor, rng: np.random.Generator) -> Tensor:
+        """Crops and RandAugment work on bytes; padding comes last, since its zeros are to be the mean colour."""
         recipe = self.recipe
-        batch = self.normalize(images)
-        if recipe.image_size is not None:
-            batch = geometry.resize(batch, recipe.image_size)
+        if recipe.smallest_crop is not None:
+            images = geometry.resized_crop(images, recipe.smallest_crop, recipe.image_size or images.shape[-1], rng)
+        elif recipe.image_size is not None:
+            images = geometry.resize(images, recipe.image_size)
         if recipe.flip:
-            batch = geometry.flip(batch, rng)
-        if recipe.pad:
-            batch = geometry.padded_crop(batch, recipe.pad, rng)
-        return batch
+            images = geometry.flip(images, rng)
+        if recipe.randaugment:
+            images = randaugment(images, recipe.randaugment, recipe.magnitude, rng)
+        batch = self.normalize(images)
+        return geometry.padded_crop(batch, recipe.pad, rng) if recipe.pad else batch

@@ -40,10 +40,10 @@ def evaluate(model: nn.Module, data: Any, recipe: Recipe, part: str = "validatio
             for start in range(0, len(labels), BATCH):
                 wanted = labels[start : start + BATCH].to(device)
                 images = take(split.images, np.arange(start, start + len(wanted)))
-                images = geometry.centre_crop(normalize(images), recipe.centre_crop)
+                images = geometry.centre_crop(images, recipe.centre_crop)
                 if recipe.image_size is not None:
                     images = geometry.resize(images, recipe.image_size)
-                outputs = model(images.to(device)).float()
+                outputs = model(normalize(images).to(device)).float()
                 loss += float(functional.cross_entropy(outputs, wanted, reduction="sum"))
                 best = outputs.topk(min(5, outputs.shape[1]), dim=1).indices == wanted[:, None]
                 first += int(best[:, 0].sum())

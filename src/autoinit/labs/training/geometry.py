@@ -38,3 +38,32 @@ def centre_crop(images: Tensor, share: float) -> Tensor:
     tall, wide = max(1, round(share * height)), max(1, round(share * width))
     top, left = (height - tall) // 2, (width - wide) // 2
     return images[..., top : top + tall, left : left + wide]
+
+
+ASPECTS = (3 / 4, 4 / 3)
+ATTEMPTS = 10
+
+
+def box(height: int, width: int, smallest: float, rng: np.random.Generator) -> tuple[int, int, int, int]:
+    """(top, left, height, width) of a random crop (Szegedy et al., 2015).
+
+    Its area is uniform between `smallest` and all of the image's, the logarithm of its aspect ratio uniform between
+    those of `ASPECTS`; what does not fit is drawn again, and after ten times the largest centre square is taken.
+    """
+    for _ in range(ATTEMPTS):
+        area = height * width * rng.uniform(smallest, 1)
+        aspect = np.exp(rng.uniform(*np.log(ASPECTS)))
+        wide, tall = round((area * aspect) ** 0.5), round((area / aspect) ** 0.5)
+        if 0 < wide <= width and 0 < tall <= height:
+            return int(rng.integers(0, height - tall + 1)), int(rng.integers(0, width - wide + 1)), tall, wide
+    side = min(height, width)
+    return (height - side) // 2, (width - side) // 2, side, side
+
+
+def resized_crop(images: Tensor, smallest: float, size: int, rng: np.random.Generator) -> Tensor:
+    """A random crop of each image (see `box`), resized to a square of side `size`."""
+    crops = []
+    for image in images:
+        top, left, tall, wide = box(*image.shape[-2:], smallest, rng)
+        crops.append(resize(image[None, :, top : top + tall, left : left + wide], size))
+    return torch.cat(crops)
