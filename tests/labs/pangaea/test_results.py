@@ -213,25 +213,42 @@ def test_the_papers_gaps_have_these_p_values() -> None:
 
 def test_words_of_agreement() -> None:
     words = tables.in_words(compared(trials(default=75, autoinit=60, plus=50)))
-    assert words[0].startswith("AutoInit fails 15 times less than default, as in the paper;")
+    assert words[0].startswith("15 fewer failures with AutoInit than with default, as in the paper;")
     assert words[0].endswith("more than chance explains.")
     assert any("Accuracies are higher with AutoInit++ than with default, as in the paper" in line for line in words)
     assert "75, 60, 50 here, 149, 130, 117 in the paper: the same order as in the paper." in words[-2]
-    assert words[-1].endswith("with ties.")
+    assert words[-1].endswith("19, 19, 19 here, 22, 26, 50 in the paper: no difference, unlike the paper.")
+    words = tables.in_words(compared(trials(default=75, autoinit=60, plus=60)))
+    assert words[-2].endswith("the paper's order, but with ties.")
 
 
 def test_words_of_disagreement() -> None:
     words = tables.in_words(compared(trials(default=50, autoinit=60, plus=59)))
-    assert words[0].startswith("AutoInit fails 10 times MORE than default, against the paper; ")
+    assert words[0].startswith("10 MORE failures with AutoInit than with default, against the paper; ")
     assert "Accuracies are LOWER with AutoInit than with default, against the paper" in words[1]
-    assert "fails 1 times less than AutoInit" in words[4] and words[4].endswith("this may be chance.")
+    assert words[4].startswith("1 fewer failures with AutoInit++ than with AutoInit") and words[4].endswith(
+        "this may be chance."
+    )
     assert words[-2].endswith("not the paper's order.")
+
+
+def test_unequal_numbers_are_compared_as_fractions() -> None:
+    given = [
+        t for t in trials(default=75, autoinit=60, plus=50) if t.initialization != "default" or int(t.key[1:]) < 80
+    ]
+    words = tables.in_words(compared(given))  # 75 of 80, 60 of 100, 50 of 100; above: 0 of 80 and 19 of 100
+    assert words[-3] == "The initializations were tried with 80, 100, 100 functions: the order is that of fractions."
+    assert words[-2].endswith("the same order as in the paper.") and words[-1].endswith("but with ties.")
+    given = [
+        t for t in trials(default=55, autoinit=60, plus=50) if t.initialization != "default" or int(t.key[1:]) < 80
+    ]
+    assert tables.in_words(compared(given))[-2].endswith("the same order as in the paper.")
 
 
 def test_words_of_no_difference() -> None:
     words = tables.in_words(compared(trials(default=50, plus=50)))
     assert words[0] == "AutoInit++ and default fail equally often; the paper finds fewer failures with AutoInit++."
-    assert "do not differ significantly" in words[1] or "cannot be compared" in words[1]
+    assert "cannot be compared: every shared function has the same accuracy with both" in words[1]
     assert words[-1].startswith("Not all three initializations were tried")
 
 

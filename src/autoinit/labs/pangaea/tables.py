@@ -148,7 +148,7 @@ def _notes(comparison: Comparison) -> list[str]:
         "so not all functions can have entered the paper's 0.191 and 0.122.",
     ]  # fmt: skip
     remarks = {
-        f"{NAMES[c.first]} → {NAMES[c.second]}, {test.test}: {test.note}."
+        f"{NAMES[c.first]} → {NAMES[c.second]}, {test.test}: {test.note.rstrip('.')}."
         for c in comparison.contrasts
         for test in (c.kolmogorov_smirnov, c.epps_singleton, c.mann_whitney, c.wilcoxon, c.failures.mcnemar)
         if test.note
@@ -177,30 +177,30 @@ def in_words(comparison: Comparison) -> list[str]:
     summaries = comparison.summaries
     if len(summaries) < len(PAPER_COUNTS):
         return [*lines, "Not all three initializations were tried: the paper's ordering cannot be judged as a whole."]
-    lines.append(
-        _ordering(
-            "failures", [s.failures for s in summaries], [PAPER_COUNTS[s.initialization].failures for s in summaries]
-        )
-    )
-    lines.append(
-        _ordering(
-            "functions above ReLU",
-            [s.above_baseline for s in summaries],
-            [PAPER_COUNTS[s.initialization].above_baseline for s in summaries],
-        )
-    )
+    sizes = [s.functions for s in summaries]
+    if len(set(sizes)) > 1:
+        lines.append(f"The initializations were tried with {_list(sizes)} functions: the order is that of fractions.")
+    papers = [PAPER_COUNTS[s.initialization] for s in summaries]
+    failed, above = [s.failures for s in summaries], [s.above_baseline for s in summaries]
+    lines.append(_ordering("failures", failed, sizes, [p.failures for p in papers]))
+    lines.append(_ordering("functions above ReLU", above, sizes, [p.above_baseline for p in papers]))
     return lines
 
 
-def _ordering(what: str, ours: Sequence[int], papers: Sequence[int]) -> str:
-    """Strictly the same order of all pairs, the opposite for some, or ties."""
-    order = ", ".join(NAMES[name] for name in PAPER_COUNTS)
-    signs = [_sign(ours[a] - ours[b]) * _sign(papers[a] - papers[b]) for a in range(len(ours)) for b in range(a)]
+def _ordering(what: str, ours: Sequence[int], sizes: Sequence[int], papers: Sequence[int]) -> str:
+    """Of every two initializations: +1 if they are ordered as in the paper, −1 if the other way round, 0 if equal."""
+    signs = [
+        _sign(ours[a] * sizes[b] - ours[b] * sizes[a]) * _sign(papers[a] - papers[b])
+        for a in range(len(ours))
+        for b in range(a)
+    ]
     verdict = (
         "the same order as in the paper" if min(signs) > 0
         else "not the paper's order" if min(signs) < 0
-        else "the paper's order, but with ties"
+        else "the paper's order, but with ties" if max(signs) > 0
+        else "no difference, unlike the paper"
     )  # fmt: skip
+    order = ", ".join(NAMES[name] for name in PAPER_COUNTS)
     return f"Number of {what} ({order}): {_list(ours)} here, {_list(papers)} in the paper: {verdict}."
 
 
@@ -208,16 +208,16 @@ def _failures_in_words(c: Contrast) -> str:
     change, second, first = c.failures, NAMES[c.second], NAMES[c.first]
     if change.difference == 0:
         return f"{second} and {first} fail equally often; the paper finds fewer failures with {second}."
-    how = f"{change.difference} times less than {first}, as in the paper"
+    how = f"{change.difference} fewer failures with {second} than with {first}, as in the paper"
     if change.difference < 0:
-        how = f"{-change.difference} times MORE than {first}, against the paper"
+        how = f"{-change.difference} MORE failures with {second} than with {first}, against the paper"
     chance = "this may be chance" if change.low <= 0 <= change.high else "more than chance explains"
-    return f"{second} fails {how}; 95 % interval of the difference {_interval(c)}: {chance}."
+    return f"{how}; 95 % interval of the difference {_interval(c)}: {chance}."
 
 
 def _ranks_in_words(c: Contrast) -> str:
     """Both directions of the one-sided test are judged: p near one means that the first is better."""
-    test = c.wilcoxon if c.wilcoxon.p is not None else c.mann_whitney
+    test = c.wilcoxon if c.failures.shared else c.mann_whitney
     second, first = NAMES[c.second], NAMES[c.first]
     if test.p is None:
         return f"Accuracies with {second} and {first} cannot be compared: {test.note}."
