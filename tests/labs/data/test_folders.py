@@ -180,6 +180,15 @@ def test_files_that_do_not_fit(tmp_path: Path, changes: dict[str, object], words
         load("imagenette_96px", tmp_path)
 
 
+def test_offsets_that_fall(tmp_path: Path) -> None:
+    path = npz(tmp_path / "imagenette_96px.npz")
+    offsets = np.load(path)["offsets"]
+    offsets[[7, 8]] = offsets[[8, 7]]
+    npz(path, offsets=offsets)
+    with pytest.raises(DataError, match="offsets must rise"):
+        load("imagenette_96px", tmp_path)
+
+
 @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.99])
 def test_a_cut_file(tmp_path: Path, keep: float) -> None:
     path = npz(tmp_path / "imagenette_96px.npz")

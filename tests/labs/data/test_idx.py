@@ -85,6 +85,15 @@ def test_a_cut_gzip(tmp_path: Path) -> None:
         load("mnist", tmp_path)
 
 
+def test_a_gzip_that_grows_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoinit.labs.data.idx.LARGEST", 50_000)
+    files = idx_files(30)
+    files["train-images-idx3-ubyte"] += bytes(10**7)
+    write(tmp_path, gzipped(files))
+    with pytest.raises(DataError, match="49,984 values for 30 × 28 × 28"):
+        load("mnist", tmp_path)
+
+
 def test_a_missing_file(tmp_path: Path) -> None:
     files = idx_files()
     del files["t10k-labels-idx1-ubyte"]

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from . import checksums
+from .archives import LARGEST
 from .images import Split
 from .places import Found, exists, places
 from .problems import DataError
@@ -66,7 +67,8 @@ def _file(place: Path, stem: str) -> Path:
 def parsed(path: Path, axes: int) -> np.ndarray:
     """The bytes of an idx file, in its shape."""
     try:
-        content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            content = file.read(LARGEST)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"the file cannot be read: {error}", where=str(path),
                         fix="fetch it again: it is damaged or not complete") from error  # fmt: skip
