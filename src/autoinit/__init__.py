@@ -7,6 +7,7 @@ Importing this package imports no deep learning framework.
 
 from . import baselines, rules
 from .api import check, forget_rule, initialize, measure, plan, rule
+from .centred import centered
 from .classic import AutoInit
 from .core.inputs import Input
 from .core.outcome import RuleSet
@@ -18,6 +19,6 @@ from .watching import watch
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoInit", "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "check", "forget_rule",
-    "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
+    "AutoInit", "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered", "check",
+    "forget_rule", "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
 ]  # fmt: skip

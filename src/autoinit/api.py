@@ -118,7 +118,8 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     training: analyse in training mode (default) or evaluation mode.
     skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.
     keep_zeros: leave parameters that are exactly zero now as they are (default).
-    center: "bias" lets biases cancel the mean that comes in.
+    center: "bias" lets biases cancel the mean that comes in; "activation" takes the mean off every activation that
+        stands as a module, a layer or an activation argument (but gates and outputs of the model).
     exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.

@@ -72,7 +72,7 @@ def test_plan_as_json(here):
 
 
 def test_plan_options(here):
-    found = run("plan", "my_models:small", "-i", "16", "--skip", "2.*", "--center", "--eval", "--batch", "8")
+    found = run("plan", "my_models:small", "-i", "16", "--skip", "2.*", "--center", "bias", "--eval", "--batch", "8")
     assert found.exit_code == 0 and "8×32" in found.stdout
     assert "2 of 4 parameters set" in found.stdout
 

@@ -36,6 +36,12 @@ class FailOn(str, Enum):
     never, bad, warn = "never", "bad", "warn"
 
 
+class Center(str, Enum):
+    """What takes means off."""
+
+    bias, activation = "bias", "activation"
+
+
 Model = Annotated[str, typer.Argument(help=f"{FORMS[0].upper()}{FORMS[1:]}.")]
 Inputs = Annotated[
     list[str] | None,
@@ -48,7 +54,9 @@ Seed = Annotated[int, typer.Option(help="For drawing weights and noise.")]
 Evaluation = Annotated[bool, typer.Option("--eval", help="Analyse in evaluation mode.")]
 Skip = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to leave alone.")]
 Only = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to restrict everything to.")]
-Center = Annotated[bool, typer.Option("--center", help="Biases cancel the mean that comes in.")]
+Centring = Annotated[
+    Center | None, typer.Option("--center", help="Biases cancel the mean that comes in, or activations have none.")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Write the plan as JSON (- for standard output).")]
 Html = Annotated[Path | None, typer.Option("--html", help="Write an interactive page.")]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Write a figure (.png, .svg, .pdf).")]
@@ -86,7 +94,7 @@ def _common(
 def plan(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
     distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
-    only: Only = None, center: Center = False, json_file: Json = None, html: Html = None, plot: Plot = None,
+    only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None, plot: Plot = None,
     fail_on: Fail = FailOn.never,
 ) -> None:  # fmt: skip
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
@@ -95,7 +103,7 @@ def plan(
         given = _given(named, inputs, batch)
         made = api.plan(
             named.model, given, variance=variance, distribution=distribution, seed=seed, training=not evaluation,
-            skip=skip, only=only, center="bias" if center else None,
+            skip=skip, only=only, center=center and center.value,
         )  # fmt: skip
         now = api.check(named.model, given, variance=variance, training=not evaluation) if html or plot else None
         _show(made, json_file, html, plot, now)
@@ -136,15 +144,15 @@ def init(
     model: Model, output: Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .keras or .weights.h5")],
     inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
     distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
-    only: Only = None, center: Center = False,
+    only: Only = None, center: Centring = None,
 ) -> None:  # fmt: skip
     """Initialize a model and write its weights to a file."""
     with told():
         named = resolve(model)
-        check_form(named.model, output)
+        check_form(named.model, output, center and center.value)
         made = api.initialize(
             named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
-            training=not evaluation, skip=skip, only=only, center="bias" if center else None,
+            training=not evaluation, skip=skip, only=only, center=center and center.value,
         )  # fmt: skip
         save_weights(named.model, output)
         typer.echo(f"{made.summary()}\nwritten to {output}")

@@ -28,12 +28,15 @@ def refused(path: Path, framework: str) -> OptionError:
                        fix=f"a name that ends in {forms}")  # fmt: skip
 
 
-def check_form(model: Any, path: Path) -> None:
-    """Raise before any work is done if the weights cannot be written there."""
+def check_form(model: Any, path: Path, center: str | None = None) -> None:
+    """Raise before any work is done if the weights (and centred activations) cannot be written there."""
     framework = front_end_of(model).NAME
     forms = (".keras", ".weights.h5", ".safetensors") if framework == "keras" else (".safetensors",)
     if not path.name.endswith(forms):
         raise refused(path, framework)
+    if center == "activation" and framework == "keras" and not path.name.endswith(".keras"):
+        raise OptionError("centred activations are no weights: this form does not hold them", where="--output",
+                          received=path.name, fix="a name that ends in .keras, or --center bias")  # fmt: skip
     if not path.parent.is_dir():
         raise OptionError("there is no such folder", where="--output", received=str(path.parent), fix="create it first")
 

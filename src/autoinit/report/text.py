@@ -12,6 +12,7 @@ from .fold import Fold, fold
 from .layout import WIDTH, Column, aligned, cut, number, times
 
 MOST_NOTES = 6
+MOST_CENTRES = 4
 PLAN_COLUMNS = (
     Column("layer", left=True),
     Column("op", left=True, spare=2),
@@ -43,7 +44,7 @@ def table(plan: Plan, width: int = WIDTH) -> str:
     rows = layer_rows(plan)
     lines = [title(plan), *problems(plan, rows), ""]
     cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    lines += [*aligned(PLAN_COLUMNS, cells, width), "", summary(plan, rows)]
+    lines += [*aligned(PLAN_COLUMNS, cells, width), "", *centred(plan), summary(plan, rows)]
     return "\n".join(cut(line, width) for line in lines)
 
 
@@ -71,6 +72,15 @@ def summary(plan: Plan, rows: list[LayerRow]) -> str:
     counts = Counter(r.verdict for r in rows)
     listed = ", ".join(f"{count} {word}" for word, count in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
     return plan.summary() + (f"; {listed}" if plan.checked or set(counts) - {"ok", "shared", "zero"} else "")
+
+
+def centred(plan: Plan) -> list[str]:
+    """One line about the activations that a plan centres, if there are any."""
+    if not plan.centers:
+        return []
+    shown = [f"{c.place} {c.function} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
+    more = len(plan.centers) - len(shown)
+    return [f"taken off activations: {', '.join(shown)}" + (f", ... and {more} more (plan.centers)" if more else "")]
 
 
 def measurement_title(measurement: Measurement) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import keras
-from keras import layers
+from keras import layers, ops
 from keras.src.saving import serialization_lib
+
+from ...core.gaussian_mean import gaussian_mean
+from .variables import as_array
 
 LAYER = "CenteredLayer"
 
@@ -87,3 +91,32 @@ def name_of(function: Any) -> str:
     if isinstance(function, layers.Layer):
         return type(function).__name__
     return getattr(function, "__name__", None) or type(function).__name__
+
+
+def centred_activation(activation: Any, mean: float, variance: float) -> Any:
+    """A centred copy of a layer, or a centred Keras activation (for `autoinit.centered`); None if this is neither."""
+    if isinstance(activation, layers.Layer):
+        probe, made = (type(activation).from_config(activation.get_config()) for _ in range(2))
+        if isinstance(probe, CenteredLayer):
+            centre_layer(probe, 0.0)
+        column = on_arrays(probe)
+        centre_layer(made, gaussian_mean(lambda x: column(x[:, None])[:, 0], mean, variance))
+        return made
+    if isinstance(activation, Centered):
+        activation = activation.function
+    if not callable(activation) or not _is_keras_own(activation):
+        return None
+    return Centered(activation, gaussian_mean(on_arrays(activation), mean, variance))
+
+
+def _is_keras_own(function: Any) -> bool:
+    """Whether Keras can save the function: one of its own, or one that was registered."""
+    name = getattr(function, "__name__", "")
+    return (getattr(function, "__module__", None) or "").startswith("keras.") or (
+        keras.saving.get_registered_name(function) not in (name, function)
+    )
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A function of tensors, as one of arrays (in single precision: a backend may know no other)."""
+    return lambda x: as_array(function(ops.convert_to_tensor(x, dtype="float32")))

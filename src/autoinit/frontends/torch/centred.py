@@ -6,12 +6,17 @@ So its parameters keep their names, hooks and further references to it stay, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import deepcopy
 from copyreg import __newobj__  # type: ignore[attr-defined]
 from functools import cache
 from typing import Any
 
 import torch
 from torch import nn
+
+from ...core.gaussian_mean import gaussian_mean
+from ...errors import OptionError
 
 SHIFT = "center_shift"
 
@@ -68,3 +73,28 @@ def centre(module: nn.Module, shift: float, device: torch.device | str = "cpu") 
         return
     module.register_buffer(SHIFT, torch.tensor(float(shift), dtype=torch.float32, device=device))
     module.__class__ = centred_class(type(module))
+
+
+def centred_activation(activation: Any, mean: float, variance: float) -> nn.Module | None:
+    """A centred copy of a module (for `autoinit.centered`); None if this is none."""
+    if not isinstance(activation, nn.Module):
+        return None
+    if not can_be_centred(activation):
+        raise OptionError("this module has no class of its own, or a forward that was replaced", where="centered",
+                          received=type(activation).__name__, fix="give the module before it was scripted")  # fmt: skip
+    probe, made = deepcopy(activation).double().eval(), deepcopy(activation)
+    if isinstance(probe, Centered):
+        centre(probe, 0.0)
+    try:
+        shift = gaussian_mean(on_arrays(probe), mean, variance)
+    except RuntimeError as error:
+        raise OptionError(f"the module cannot be called on a row of numbers: {error}", where="centered",
+                          received=type(activation).__name__,
+                          fix='plan the whole model with center="activation"') from error  # fmt: skip
+    centre(made, shift)
+    return made
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[[Any], Any]:
+    """A function of tensors, as one of arrays."""
+    return lambda x: function(torch.as_tensor(x)).detach().cpu().numpy()
