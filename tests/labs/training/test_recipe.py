@@ -51,6 +51,9 @@ def test_what_is_no_recipe(text):
         ({"centre_crop": 0.0}, "centre_crop"),
         ({"magnitude": 11}, "magnitude"),
         ({"pad": -1}, "pad"),
+        ({"flip": "no"}, "flip"),
+        ({"betas": (0.9,)}, "betas"),
+        ({"betas": (0.9, 1.0)}, "betas"),
     ],
 )
 def test_values_that_make_no_sense(change, where):

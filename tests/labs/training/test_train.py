@@ -210,9 +210,10 @@ def test_bad_data_and_bad_models():
     data.train.images = data.train.images / 255
     with pytest.raises(InputError, match="float64"):
         train(dense(192, 4), data, SHORT, seed=0)
-    data = noise()
-    data.train.labels = data.train.labels[:0]
-    with pytest.raises(InputError, match="no training images"):
-        train(dense(192, 4), data, SHORT, seed=0)
+    for part in ("train", "validation"):
+        data = noise()
+        getattr(data, part).labels = []
+        with pytest.raises(InputError, match=rf"data\.{part}: there are no images"):
+            train(dense(192, 4), data, SHORT, seed=0, progress=pytest.fail)
     with pytest.raises(ModelError, match="no trainable"):
         train(nn.Flatten(), noise(), SHORT, seed=0)

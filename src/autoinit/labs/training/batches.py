@@ -40,14 +40,21 @@ def take(images: Any, places: np.ndarray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(chosen.transpose(0, 3, 1, 2)))
 
 
+def labels_of(data: Any, part: str) -> np.ndarray:
+    """Class numbers of the images in one part of the data; there must be some."""
+    labels = np.asarray(getattr(data, part).labels).astype(np.int64)
+    if len(labels) == 0:
+        raise InputError("there are no images", where=f"data.{part}", received="0 labels",
+                         fix="another part of the data, or another share for validation")  # fmt: skip
+    return labels
+
+
 class Batches:
     """The training batches of a run. Batch k is a function of the seed and k alone, whoever asks and when."""
 
     def __init__(self, data: Any, recipe: Recipe, seed: int) -> None:
         self.images, self.recipe, self.seed = data.train.images, recipe, seed
-        self.labels = np.asarray(data.train.labels).astype(np.int64)
-        if len(self.labels) == 0:
-            raise InputError("there are no training images", where="data.train", fix="take fewer for validation")
+        self.labels = labels_of(data, "train")
         self.size = min(recipe.batch_size, len(self.labels))
         self.per_epoch = len(self.labels) // self.size
         self.total = recipe.steps if recipe.steps is not None else recipe.epochs * self.per_epoch

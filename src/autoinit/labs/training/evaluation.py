@@ -10,7 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from . import geometry
-from .batches import Normalization, take
+from .batches import Normalization, labels_of, take
 from .recipe import Recipe
 
 BATCH = 256
@@ -31,7 +31,7 @@ def evaluate(model: nn.Module, data: Any, recipe: Recipe, part: str = "validatio
     names the same class for all images.
     """
     split, normalize = getattr(data, part), Normalization(data, recipe)
-    labels = torch.from_numpy(np.asarray(split.labels).astype(np.int64))
+    labels = torch.from_numpy(labels_of(data, part))
     first = five = loss = 0.0
     was_training = model.training
     model.eval()

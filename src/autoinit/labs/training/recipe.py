@@ -90,6 +90,11 @@ class Recipe:
         for name in ("momentum", "label_smoothing", "warmup"):
             self._number(name, 0, 1)
         self._number("magnitude", 0, 10)
+        for name in ("normalize", "flip"):
+            if not isinstance(getattr(self, name), bool):
+                self._refuse("is on or off", name, f"{name}=True")
+        if len(self.betas) != 2 or not all(0 <= b < 1 for b in self.betas):
+            self._refuse("two numbers from 0 to below 1", "betas", "betas=(0.9, 0.999)")
         for name in ("centre_crop", "smallest_crop"):
             if getattr(self, name) is not None:
                 self._number(name, 0, 1)
