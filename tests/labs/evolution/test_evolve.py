@@ -84,9 +84,9 @@ def test_in_parallel_every_number_and_key_is_evaluated_once(tmp_path: Path) -> N
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:3], *lines[4:9]]))  # one that was running when the run was killed
     missing = json.loads(lines[3])["notes"]["number"]
-    resumed = search(path, **options)
+    resumed = search(path, **{**options, "workers": 1})
     assert sorted(m.number for m in resumed.individuals) == list(range(20))
-    assert resumed.individuals[7].number == missing or resumed.individuals[8].number == missing, "it comes first"
+    assert resumed.individuals[7].number == missing, "it comes first"
     assert len({m.key for m in resumed.individuals}) == 20
     keys = {m.key for m in resumed.individuals}
     assert all(

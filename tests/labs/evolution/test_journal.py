@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
@@ -151,6 +153,31 @@ def test_a_closed_journal_takes_nothing(path: Path) -> None:
     journal.close()
     with pytest.raises(JournalError, match="closed"):
         journal.append(Outcome("d", "done"))
+
+
+@pytest.mark.parametrize("room", [0, 30])
+def test_a_full_disk_leaves_whole_lines(path: Path, monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+    write = os.write
+
+    def full(descriptor: int, data: bytes) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data[:room])
+
+    with Journal(path, CONFIG) as journal:
+        before = path.read_bytes()
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(JournalError, match=f"{room} of .* bytes were written"):
+            journal.append(Outcome("d", "done", {"y": 1}))
+        monkeypatch.undo()
+        assert path.read_bytes() == before and "d" not in journal.outcomes
+        journal.append(Outcome("d", "done", {"y": 1}))
+    assert list(Journal.read(path).outcomes) == ["a", "b", "c", "d"]
+
+
+def test_no_journal_is_told(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="no journal"):
+        Journal.read(tmp_path / "missing.jsonl")
 
 
 def test_numbers_that_are_not_finite_survive(path: Path) -> None:

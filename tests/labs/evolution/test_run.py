@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
 import time
 import warnings
 from collections.abc import Iterator
@@ -141,6 +143,25 @@ def test_work_that_cannot_be_loaded_ends_the_run(path: Path, engine: str) -> Non
     with pytest.raises(WorkError, match="has no attribute 'missing'"):
         go(doubles(2), "missing", path, engine=engine)
     assert Journal.read(path).outcomes == {}
+
+
+def test_workers_that_die_before_they_begin_end_the_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path.parent.parent / "deadly.py").write_text("import os\nos.write(2, b'last words')\nos._exit(9)\n")
+    monkeypatch.syspath_prepend(str(path.parent.parent))
+    with pytest.raises(WorkError, match=r"3 workers in a row died(.|\n)*code 9\nlast words"):
+        run(doubles(2), "deadly:work", path, progress=False)
+    assert Journal.read(path).outcomes == {}
+
+
+def test_the_death_of_an_idle_worker_costs_nothing(path: Path) -> None:
+    def murderous() -> Iterator[Job]:
+        yield Job("before", {"x": 1})
+        os.kill(Journal.read(path).outcomes["before"].value["process"], signal.SIGKILL)
+        yield Job("after", {"x": 2})
+
+    outcomes = go(murderous(), "double", path, workers=1)
+    assert [o.status for o in outcomes.values()] == ["done", "done"]
+    assert len({o.value["process"] for o in outcomes.values() if o.value}) == 2
 
 
 def test_a_limit_below_what_the_work_itself_needs_is_told(path: Path) -> None:

@@ -122,11 +122,16 @@ class Journal:
         if self._descriptor is None:
             raise JournalError("the journal is closed", where=str(self.path), fix="open it again: Journal(path)")
         data = (encode(line) + "\n").encode()
-        before = os.fstat(self._descriptor).st_size
-        if os.write(self._descriptor, data) != len(data):
+        before, failure = os.fstat(self._descriptor).st_size, None
+        try:
+            written = os.write(self._descriptor, data)
+        except OSError as error:
+            written, failure = 0, error
+        if written != len(data):
             os.ftruncate(self._descriptor, before)
             raise JournalError("the line did not fit on the disk", where=str(self.path),
-                               received=f"{len(data)} bytes", fix="free some space and resume")  # fmt: skip
+                               received=f"{written} of {len(data)} bytes were written",
+                               fix="free some space and resume") from failure  # fmt: skip
         os.fsync(self._descriptor)
 
     def close(self) -> None:
@@ -146,7 +151,10 @@ class Journal:
 
 def read(path: Path) -> Contents:
     """All complete lines. A last line that was cut short is left out; any other that is broken is an error."""
-    lines = path.read_bytes().split(b"\n")
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        raise JournalError("there is no journal", where=str(path), fix="check the path") from None
     tail, lines = lines[-1], lines[:-1]
     while lines and b"\0" in lines[-1]:  # space that was reserved on the disk but never written
         lines.pop()

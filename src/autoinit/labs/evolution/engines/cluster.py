@@ -79,7 +79,7 @@ class Cluster(Engine):
     @property
     def free(self) -> int:
         """Places that the cluster has really given; those it still owes join when they come."""
-        return len(self._idle) - len(self._again)
+        return max(0, len(self._idle) - len(self._again))
 
     def submit(self, job: Job) -> None:
         actor = self._idle.pop()

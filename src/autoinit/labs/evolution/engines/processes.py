@@ -144,4 +144,5 @@ def _how(code: int) -> str:
     if code >= 0:
         return f"the worker ended with code {code}"
     hint = " (by the system, perhaps for want of memory)" if -code == signal.SIGKILL else ""
-    return f"the worker was ended by {signal.Signals(-code).name}{hint}"
+    name = {each.value: each.name for each in signal.Signals}.get(-code, f"signal {-code}")
+    return f"the worker was ended by {name}{hint}"
