@@ -142,3 +142,20 @@ MODELS: dict[str, Model] = {
                        vocabulary=100),
     "shared": Model((Dense(40, 32), Activation("relu"), Twice(32), Dense(32, 8)), (32, 40)),
 }  # fmt: skip
+
+CENTRED: dict[str, Model] = {
+    "dense": Model(
+        (Dense(40, 64), Activation("relu"), Dense(64, 64), Activation("gelu"), Dense(64, 64), Activation("sigmoid"),
+         Dense(64, 8)), (256, 40),
+    ),
+    "dropout": Model((Dense(40, 64), Activation("silu"), Dropout(0.3), Dense(64, 8)), (256, 40)),
+    "unpadded convolutions": Model(
+        (Conv(3, 16, same=False), Activation("relu"), Conv(16, 16, groups=4, same=False), Activation("silu"),
+         Conv(16, 8, same=False), GlobalAverage(), Dense(8, 8)), (32, 12, 12, 3),
+    ),
+    "batch norm": Model(
+        (Conv(3, 16, same=False), BatchNorm(16), Activation("relu"), Conv(16, 16, same=False), BatchNorm(16),
+         Activation("silu"), Conv(16, 8, same=False)), (32, 12, 12, 3),
+    ),
+}  # fmt: skip
+"""Models that both ways to centre make the same function of."""

@@ -8,6 +8,7 @@ and pytest runs the rest: the same numbers as the core alone, nothing touched by
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import autoinit
 from ..core.plan import Plan
 from ..errors import AutoInitError, PlanError
 from .reference import reference_plan, words
-from .specs import MODELS, Activation, Dense, Model
+from .specs import CENTRED, MODELS, Activation, Dense, Model
 
 SEEDS = 5
 
@@ -48,6 +49,10 @@ class FrontEndSuite:
 
     def freeze(self, model: Any, name: str) -> None:
         """Mark a parameter as not to be trained."""
+        raise NotImplementedError
+
+    def call(self, model: Any, inputs: NDArray[Any]) -> NDArray[Any]:
+        """What the model gives in evaluation mode, for inputs in the order of this framework."""
         raise NotImplementedError
 
     def shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -179,6 +184,67 @@ class FrontEndSuite:
         row = autoinit.measure(model, self.inputs(spec)).weight_layers[-1]
         assert abs(row.mean) < 0.1 and row.variance == pytest.approx(1.0, rel=0.25)
 
+    @pytest.mark.parametrize("name", CENTRED)
+    def test_both_ways_to_centre_give_the_same_network(self, name: str) -> None:
+        """W x + b with b = -mu sum(W), and W (f(x) - mu)."""
+        spec = CENTRED[name]
+        model = self.build(spec)
+        x = self.sample(spec)
+        autoinit.initialize(model, self.inputs(spec), center="bias", training=False)
+        by_bias = self.call(model, x)
+        plan = autoinit.initialize(model, self.inputs(spec), center="activation", training=False)
+        assert plan.centers and all(c.shift != 0 for c in plan.centers)
+        np.testing.assert_allclose(self.call(model, x), by_bias, rtol=1e-4, atol=2e-5)
+        plain = autoinit.plan(model, self.inputs(spec), center="activation", training=False)
+        plain.centers = [replace(center, shift=0.0) for center in plain.centers]
+        plain.apply(model)
+        assert np.abs(self.call(model, x) - by_bias).max() > 0.01  # so that the test above can fail
+
+    @pytest.mark.parametrize("name", CENTRED)
+    def test_centred_activations_are_measured_as_planned(self, name: str) -> None:
+        spec = CENTRED[name]
+        model = self.build(spec)
+        plan = autoinit.initialize(model, self.inputs(spec), center="activation")
+        measured = autoinit.measure(model, self.inputs(spec))
+        rows = {(r.predicted.module, r.predicted.op, r.predicted.call): r for r in measured.rows}
+        last = {t.module: t for t in plan.tensors}  # of every module: the centred output
+        for tensor in (last[center.place] for center in plan.centers):
+            row = rows[tensor.module, tensor.op, tensor.call]
+            # A row of n weights has length 1 up to sqrt(2/n)/2, a ReLU's mean 0.4 of that; the mean is over all rows.
+            # The fewest: 16 rows of 27 weights, 0.4 * 0.136/sqrt(16) = 0.014.
+            assert tensor.mean == pytest.approx(0.0, abs=1e-9) and abs(row.mean) < 5 * 0.014
+            assert row.variance == pytest.approx(tensor.tensor_variance, rel=0.25)
+
+    def test_centring_touches_nothing_before_it_is_applied(self) -> None:
+        spec = CENTRED["dense"]
+        model, x = self.build(spec), self.sample(spec)
+        before, output = self.read(model), self.call(model, x)
+        plan = autoinit.plan(model, self.inputs(spec), center="activation")
+        autoinit.check(model, self.inputs(spec), center="activation")
+        self.same(before, self.read(model))
+        np.testing.assert_array_equal(self.call(model, x), output)
+        plan.centers[-1].function = "another"
+        with pytest.raises(PlanError, match="another activation"):
+            plan.apply(model)
+        plan.centers[-1].function, plan.centers[-1].place = plan.centers[0].function, "nowhere"
+        with pytest.raises(PlanError, match="another activation"):
+            plan.apply(model)
+        self.same(before, self.read(model))
+        np.testing.assert_array_equal(self.call(model, x), output)
+
+    def test_centring_again_replaces_the_shift(self, tmp_path: Any) -> None:
+        spec = CENTRED["dense"]
+        model, x = self.build(spec), self.sample(spec)
+        plan = autoinit.initialize(model, self.inputs(spec), center="activation")
+        output = self.call(model, x)
+        again = autoinit.plan(model, self.inputs(spec), center="activation")
+        assert [(c.place, c.function) for c in again.centers] == [(c.place, c.function) for c in plan.centers]
+        assert [c.shift for c in again.centers] == pytest.approx([c.shift for c in plan.centers], rel=1e-6)
+        plan.save(tmp_path / "plan.json")
+        for repeated in (again, autoinit.Plan.load(tmp_path / "plan.json")):
+            repeated.apply(model)
+            np.testing.assert_allclose(self.call(model, x), output, rtol=1e-5, atol=1e-6)
+
     def test_check_names_what_is_wrong(self) -> None:
         spec = MODELS["dense"]
         model = self.build(spec)
@@ -225,6 +291,9 @@ class FrontEndSuite:
         assert len(used) == len(set(used)) + 1
 
     # --- helpers -----------------------------------------------------------------------------------
+
+    def sample(self, spec: Model) -> NDArray[Any]:
+        return np.random.default_rng(0).standard_normal(self.shape(spec.shape)).astype(np.float32)
 
     def weights(self, model: Any, spec: Model) -> list[str]:
         """Names of the weights in the order in which they are used."""
