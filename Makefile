@@ -16,7 +16,7 @@ venv: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,keras,backends,plot,cli,zoo,dev]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,keras,backends,plot,cli,labs,ray,zoo,dev]'
 	$(BIN)/python -m pip install -c constraints.txt --no-deps keras-hub
 	touch $@
 

@@ -23,8 +23,13 @@ def divide(a: Any, b: Any) -> Any:
     return jnp.where(nothing, 0.0, a / jnp.where(nothing, 1.0, b))
 
 
+def absolute(x: Any) -> Any:
+    """|x| with the derivative 0 at 0, where JAX has 1."""
+    return jnp.where(x == 0, 0.0, jnp.abs(x))
+
+
 def safe_log(x: Any) -> Any:
-    return jnp.log(jnp.abs(x) + EPSILON)
+    return jnp.log(absolute(x) + EPSILON)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -32,7 +37,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "one": jnp.ones_like,
     "identity": lambda x: x,
     "negative": jnp.negative,
-    "abs": jnp.abs,
+    "abs": absolute,
     "reciprocal": lambda x: divide(1.0, x),
     "square": jnp.square,
     "exp": jnp.exp,
@@ -47,7 +52,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "arctan": jnp.arctan,
     "sigmoid": jax.nn.sigmoid,
     "log_sigmoid": jax.nn.log_sigmoid,
-    "hard_sigmoid": jax.nn.hard_sigmoid,
+    "hard_sigmoid": lambda x: jax.nn.relu6(x + 3) / 6,
     "softplus": jax.nn.softplus,
     "softsign": jax.nn.soft_sign,
     "relu": jax.nn.relu,

@@ -8,9 +8,10 @@ from typing import Any
 import keras
 from keras import ops
 
+from ...core.elementwise import SELU_ALPHA, SELU_SCALE
 from .function import Function
 from .graph import evaluate
-from .native_keras import erfc, i0e, i1e, maximum, minimum
+from .native_keras import absolute, arcsinh, arctan, cosh, erfc, i0e, i1e, maximum, minimum, sinh, tanh
 from .operators import EPSILON
 
 
@@ -21,7 +22,7 @@ def divide(a: Any, b: Any) -> Any:
 
 
 def safe_log(x: Any) -> Any:
-    return ops.log(ops.abs(x) + EPSILON)
+    return ops.log(absolute(x) + EPSILON)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {
@@ -29,7 +30,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "one": ops.ones_like,
     "identity": lambda x: x,
     "negative": ops.negative,
-    "abs": ops.abs,
+    "abs": absolute,
     "reciprocal": lambda x: divide(ops.ones_like(x), x),
     "square": ops.square,
     "exp": ops.exp,
@@ -37,19 +38,19 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "log": safe_log,
     "erf": ops.erf,
     "erfc": erfc,
-    "sinh": ops.sinh,
-    "cosh": ops.cosh,
-    "tanh": ops.tanh,
-    "arcsinh": ops.arcsinh,
-    "arctan": ops.arctan,
+    "sinh": sinh,
+    "cosh": cosh,
+    "tanh": tanh,
+    "arcsinh": arcsinh,
+    "arctan": arctan,
     "sigmoid": ops.sigmoid,
     "log_sigmoid": ops.log_sigmoid,
-    "hard_sigmoid": ops.hard_sigmoid,
+    "hard_sigmoid": lambda x: ops.relu6(x + 3) / 6,
     "softplus": ops.softplus,
     "softsign": ops.softsign,
     "relu": ops.relu,
     "elu": ops.elu,
-    "selu": ops.selu,
+    "selu": lambda x: SELU_SCALE * ops.elu(x, SELU_ALPHA),  # one derivative at 0 on all backends
     "swish": ops.silu,
     "i0e": i0e,
     "i1e": i1e,

@@ -44,7 +44,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "arctan": torch.atan,
     "sigmoid": torch.sigmoid,
     "log_sigmoid": F.logsigmoid,
-    "hard_sigmoid": F.hardsigmoid,
+    "hard_sigmoid": lambda x: F.relu6(x + 3) / 6,
     "softplus": F.softplus,
     "softsign": F.softsign,
     "relu": F.relu,

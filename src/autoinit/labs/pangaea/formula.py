@@ -89,7 +89,7 @@ def read(text: str) -> Node:
         tree = ast.parse(line, mode="eval").body
         graph = _Reader(line).graph(tree)
     except SyntaxError as error:
-        place = min(max((error.offset or 1) - 1, 0), len(line))
+        place = (error.offset or len(line) + 1) - 1  # no offset: the end came too early
         raise _unreadable("this is not a formula", line, place, _missing(line)) from None
     except (RecursionError, MemoryError, ValueError) as error:
         if isinstance(error, FunctionError):

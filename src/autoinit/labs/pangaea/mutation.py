@@ -1,7 +1,7 @@
 """Four ways to change a function a little. Every choice is uniform among what is possible.
 
     insert      an operator on an edge; the other operand of a binary one is a unary operator of x
-    remove      an operator; of the operands of a binary one a random one stays
+    remove      an operator; of the operands of a binary one a random one stays (x alone would be no function)
     change      an operator to another one of the same arity
     regenerate  every operator to a random one of the same arity
 
@@ -47,8 +47,8 @@ def insert(function: Function, rng: np.random.Generator) -> Function:
 def remove(function: Function, rng: np.random.Generator) -> Function:
     _demand(remove, function)
     path = _operator(function, rng)
-    operands = function.graph.at(path).operands
-    return Function(function.graph.replaced(path, operands[rng.integers(len(operands))]))
+    kept = [operand for operand in function.graph.at(path).operands if path or operand.size]
+    return Function(function.graph.replaced(path, kept[rng.integers(len(kept))]))
 
 
 def change(function: Function, rng: np.random.Generator) -> Function:
