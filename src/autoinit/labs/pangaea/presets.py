@@ -1,4 +1,4 @@
-"""Settings of a discovery run: how many functions, in which network, trained how. Plain data, saved with every result."""
+"""Settings of a discovery run: how many functions, in which network, trained how. Plain data, saved with results."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _known(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
 PAPER = Preset(
     "paper",
     Setting(recipe={
-        "batch_size": 128, "epochs": 350, "optimizer": "sgd", "learning_rate": 0.01, "momentum": 0.9, "weight_decay": 1e-3,
-        "schedule": "steps", "milestones": [200 / 350, 250 / 350, 300 / 350], "factor": 0.1, "flip": True, "pad": 5,
+        "batch_size": 128, "epochs": 350, "optimizer": "sgd", "learning_rate": 0.01, "momentum": 0.9,
+        "weight_decay": 1e-3, "schedule": "steps", "milestones": [200 / 350, 250 / 350, 300 / 350], "factor": 0.1, "flip": True, "pad": 5,
     }),
 )  # fmt: skip
 """The paper's run: All-CNN-C on CIFAR-10, 350 epochs for each function. For machines with accelerators."""
@@ -95,8 +95,10 @@ SMOKE = Preset(
     "smoke",
     Setting(
         data="digits", validation=300, image_size=8, width=8, dropout=0.0, input_dropout=0.0,
-        recipe={"batch_size": 32, "steps": 60, "image_size": 16, "optimizer": "sgd", "learning_rate": 0.05, "momentum": 0.9,
-                "schedule": "triangle", "warmup": 0.25},
+        recipe={
+            "batch_size": 32, "steps": 60, "image_size": 16, "optimizer": "sgd", "learning_rate": 0.05,
+            "momentum": 0.9, "schedule": "triangle", "warmup": 0.25,
+        },
     ),
     functions=4, baselines=1, seconds=60, megabytes=4000,
 )  # fmt: skip
