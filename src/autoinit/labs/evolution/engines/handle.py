@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import IO, Any
 
 from ..encoding import decode, encode
@@ -18,10 +19,7 @@ from ..jobs import Job
 from ..memory import resident_bytes
 from .work import without_folders
 
-START = (
-    "import json, sys; given = json.loads(sys.argv[1]); sys.path[:] = given['path']; "
-    "from {module}.worker import main; main(given['work'], given['parent'], given['tied'])"
-)
+START = Path(__file__).with_name("start.py")
 THREADS = (
     "OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS",
@@ -51,7 +49,7 @@ class WorkerProcess:
         }
         self._output = tempfile.TemporaryFile()  # noqa: SIM115  (closed in `kill`)
         self.process = subprocess.Popen(
-            [sys.executable, "-c", START.format(module=__package__), encode(given)],
+            [sys.executable, str(START), encode(given)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._output,

@@ -6,7 +6,6 @@ once, then "begin" and "end" for each job). What the work itself prints goes to 
 
 from __future__ import annotations
 
-import ctypes
 import faulthandler
 import os
 import queue
@@ -20,13 +19,9 @@ from ..errors import WorkError
 from ..jobs import Job
 from .work import load, perform
 
-PR_SET_PDEATHSIG = 1
 
-
-def main(work: str, parent: int, tied: bool) -> None:
+def main(work: str) -> None:
     inbox, outbox = _take_over_pipes()
-    if tied:
-        _die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     faulthandler.enable(all_threads=False)
     jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
@@ -52,14 +47,6 @@ def _take_over_pipes() -> tuple[TextIO, TextIO]:
     os.close(nothing)
     os.dup2(2, 1)
     return inbox, outbox
-
-
-def _die_with(parent: int) -> None:
-    """On Linux the system kills this process when its parent dies, even if the work never lets another thread run."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
 
 
 def _listen(inbox: TextIO, jobs: queue.SimpleQueue[Job]) -> None:
