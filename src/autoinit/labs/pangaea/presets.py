@@ -73,7 +73,8 @@ PAPER = Preset(
     "paper",
     Setting(recipe={
         "batch_size": 128, "epochs": 350, "optimizer": "sgd", "learning_rate": 0.01, "momentum": 0.9,
-        "weight_decay": 1e-3, "schedule": "steps", "milestones": [200 / 350, 250 / 350, 300 / 350], "factor": 0.1, "flip": True, "pad": 5,
+        "weight_decay": 1e-3, "schedule": "steps", "milestones": [200 / 350, 250 / 350, 300 / 350], "factor": 0.1,
+        "flip": True, "pad": 5,
     }),
 )  # fmt: skip
 """The paper's run: All-CNN-C on CIFAR-10, 350 epochs for each function. For machines with accelerators."""
