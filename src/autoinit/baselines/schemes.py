@@ -1,114 +1,128 @@
-"""The classical schemes: a scale from the weight's shape alone, whatever comes before or after the layer.
+"""The classical schemes: a scale from the number of connections alone, whatever comes before or after the layer.
 
-Fans are counted in the usual way, from the shape (out, in, *kernel): for a transposed convolution that is the
-nominal count, which is part of what these schemes are.
+fan_in and fan_out count the connections of one node: channels of a group times taps of the kernel. Borders and strides
+do not enter, which is part of what these schemes are.
+
+Without inputs the layers that frameworks know are set. With inputs the model is traced as for a plan, and weights that
+forward contracts by hand (einsum, x @ W) are set too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from math import prod, sqrt
+from typing import Any
 
-import torch
-from torch import Tensor, nn
-from torch.nn import init
-from torch.nn.modules.conv import _ConvNd
-
-from ..errors import ModelError, OptionError
-
-Fill = Callable[[Tensor, torch.Generator], object]
+from ..api import front_end_of
+from ..api import plan as analyse
+from ..core.plan import ParameterPlan, PartPlan, Plan
+from ..errors import InputError, OptionError
 
 
-def _scaled(gain: float, fan: str, normal: bool) -> Fill:
-    """Variance gain / fan, drawn from a normal or a uniform distribution."""
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """Variance gain / fan, the fan being fan_in or its average with fan_out; orthogonal: unit rows or columns."""
 
-    def fill(weight: Tensor, generator: torch.Generator) -> None:
-        fan_in, fan_out = init._calculate_fan_in_and_fan_out(weight)
-        std = (gain / max({"in": fan_in, "average": (fan_in + fan_out) / 2}[fan], 1)) ** 0.5
-        if normal:
-            init.normal_(weight, 0.0, std, generator=generator)
-        else:
-            init.uniform_(weight, -(3**0.5) * std, 3**0.5 * std, generator=generator)
+    distribution: str
+    gain: float = 1.0
+    average: bool = False
 
-    return fill
+    def std(self, fan_in: float, fan_out: float) -> float:
+        if self.distribution == "orthogonal":
+            return 1.0 / sqrt(max(fan_in, fan_out, 1.0))
+        return sqrt(self.gain / max((fan_in + fan_out) / 2 if self.average else fan_in, 1.0))
 
 
-_FILLS: dict[str, Fill] = {
-    "glorot_normal": _scaled(1.0, "average", True),
-    "glorot_uniform": _scaled(1.0, "average", False),
-    "he_normal": _scaled(2.0, "in", True),
-    "he_uniform": _scaled(2.0, "in", False),
-    "lecun_normal": _scaled(1.0, "in", True),
-    "lecun_uniform": _scaled(1.0, "in", False),
-    "orthogonal": lambda weight, generator: init.orthogonal_(weight, generator=generator),
+DRAWN = {
+    "glorot_normal": Scheme("normal", 1.0, average=True),
+    "glorot_uniform": Scheme("uniform", 1.0, average=True),
+    "he_normal": Scheme("normal", 2.0),
+    "he_uniform": Scheme("uniform", 2.0),
+    "lecun_normal": Scheme("normal", 1.0),
+    "lecun_uniform": Scheme("uniform", 1.0),
+    "orthogonal": Scheme("orthogonal"),
 }
-
-SCHEMES = ("default", *_FILLS)
-LAYERS = (nn.Linear, nn.Bilinear, _ConvNd, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase)
+SCHEMES = ("default", *DRAWN)
 
 
-def classical(model: nn.Module, scheme: str = "default", seed: int = 0) -> nn.Module:
+def classical(model: Any, scheme: str = "default", seed: int = 0, *, inputs: Any = None) -> Any:
     """Initialize `model` in place with a classical scheme and return it.
 
-    scheme: "default" (every layer's own ``reset_parameters``), "glorot_", "he_" or "lecun_" followed by
+    scheme: "default" (what the framework's layers draw themselves), "glorot_", "he_" or "lecun_" followed by
         "normal" or "uniform", or "orthogonal". All but the default set the weights of dense, convolutional,
         bilinear, attention and recurrent layers, and put their biases to zero; the rest stays.
+    inputs: as for `autoinit.plan`; with them every weight that forward contracts is set, whatever holds it. Keras
+        models know their own.
 
     Frozen parameters are left alone, and the global random state stays as it was.
     """
-    if not isinstance(model, nn.Module):
-        raise ModelError("classical schemes are for PyTorch models", received=type(model).__name__,
-                         fix="give a torch.nn.Module")  # fmt: skip
-    if scheme not in SCHEMES:
-        raise OptionError("unknown scheme", where="classical", received=repr(scheme),
-                          fix=f"one of {', '.join(SCHEMES)}")  # fmt: skip
+    known_scheme(scheme, "scheme", SCHEMES)
+    framework = front_end_of(model).NAME
     if scheme == "default":
-        _reset(model, seed)
-        return model
-    with torch.no_grad():
-        for name, parameter, is_weight in settable(model):
-            if is_weight:
-                fill(parameter, scheme, seed, name)
-            else:
-                parameter.zero_()
+        if framework == "torch":
+            from .schemes_torch import reset
+        else:
+            from .schemes_keras import reset
+        reset(model, seed)
+    elif framework == "torch" and inputs is None:
+        from .schemes_torch import fill_layers
+
+        fill_layers(model, DRAWN[scheme], seed)
+    else:
+        scheme_plan(analyse(model, inputs, keep_zeros=False), scheme).apply(model, seed)
     return model
 
 
-def fill(parameter: Tensor, scheme: str, seed: int, name: str) -> None:
-    """Draw one weight; its seed depends on its name, so the order of the layers does not matter."""
-    from ..core.sampling import name_seed
-
-    generator = torch.Generator(device=parameter.device).manual_seed(name_seed(seed, name, 0))
-    wide = parameter.dtype not in (torch.float16, torch.bfloat16)
-    target = parameter.detach() if wide else torch.empty_like(parameter, dtype=torch.float32)
-    _FILLS[scheme](target, generator)
-    if not wide:
-        parameter.detach().copy_(target)
+def known_scheme(scheme: Any, where: str, names: tuple[str, ...]) -> None:
+    if scheme not in names:
+        raise OptionError("unknown scheme", where=where, received=repr(scheme), fix=f"one of {', '.join(names)}")
 
 
-def settable(model: nn.Module) -> Iterator[tuple[str, nn.Parameter, bool]]:
-    """(name, parameter, is it a weight) of the layers that the schemes speak about, frozen ones left out."""
-    seen: set[int] = set()
-    for prefix, module in model.named_modules():
-        if not isinstance(module, LAYERS):
-            continue
-        for name, parameter in module.named_parameters(recurse=False):
-            if id(parameter) in seen or not parameter.requires_grad:
-                continue
-            seen.add(id(parameter))
-            is_weight = "weight" in name and parameter.dim() >= 2
-            if is_weight or "bias" in name:
-                yield f"{prefix}.{name}" if prefix else name, parameter, is_weight
+def scheme_plan(plan: Plan, scheme: str, tables: bool = False) -> Plan:
+    """The plan with a classical scheme's deviations: weights drawn, biases zero, gains (and embeddings) left alone."""
+    drawn = DRAWN[scheme]
+    parameters = [replace(p, parts=_parts(p, plan, drawn, tables)) for p in plan.parameters]
+    return replace(plan, parameters=parameters, distribution=drawn.distribution)
 
 
-def _reset(model: nn.Module, seed: int) -> None:
-    """Every module's own reset, inner modules first, as construction does it."""
-    frozen = [(p, p.detach().clone()) for p in model.parameters() if not p.requires_grad]
-    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
-    with torch.random.fork_rng(devices=devices), torch.no_grad():
-        torch.manual_seed(seed)
-        for module in reversed(list(model.modules())):
-            reset = getattr(module, "reset_parameters", None) or getattr(module, "_reset_parameters", None)
-            if callable(reset):
-                reset()
-        for parameter, values in frozen:
-            parameter.copy_(values)
+def _parts(entry: ParameterPlan, plan: Plan, scheme: Scheme, tables: bool) -> list[PartPlan]:
+    if entry.action == "zero":
+        return entry.parts
+    if entry.action != "set" or (_is_table(entry, plan) and not tables):
+        return []
+    return [_drawn(part, scheme) for part in entry.parts]
+
+
+def _is_table(entry: ParameterPlan, plan: Plan) -> bool:
+    """Whether rows of the parameter are looked up: such a weight layer has no incoming signal."""
+    row = None if entry.layer is None else plan.tensors[entry.layer]
+    return row is not None and row.weight is not None and row.variance_in is None
+
+
+def _drawn(part: PartPlan, scheme: Scheme) -> PartPlan:
+    if part.kind == "constant":  # biases of recurrent layers
+        return replace(part, std=0.0)
+    if scheme.distribution == "orthogonal":
+        rows = prod(part.shape[a] for a in part.rows)
+        groups = part.groups if part.groups > 1 and rows % part.groups == 0 else 1
+        return replace(part, kind="random", std=scheme.std(prod(part.shape) / max(rows, 1), rows / groups))
+    return replace(part, kind="random", std=scheme.std(*fans(part.shape, part.rows, part.groups)))
+
+
+def fans(shape: list[int], rows: list[int], groups: int = 1) -> tuple[float, float]:
+    """(fan_in, fan_out) of a weight whose outputs run along `rows`.
+
+    One axis of outputs and more than two axes: a convolution, outputs and inputs first, then taps. Its groups divide
+    the outputs, or the inputs where those come first (transposed).
+    """
+    taps = prod(shape[2:]) if len(rows) == 1 and len(shape) > 2 else 1
+    outputs = prod(shape[a] for a in rows)
+    inputs = prod(shape) / max(outputs, 1)
+    return (inputs, outputs * taps / groups) if 0 in rows else (inputs / groups, outputs * taps)
+
+
+def needs_inputs(model: Any, inputs: Any, scheme: str) -> None:
+    """PyTorch models do not know their inputs."""
+    if inputs is None and front_end_of(model).NAME == "torch":
+        raise InputError(f"'{scheme}' needs inputs", where="inputs", received="None",
+                         fix="a batch, a shape, or autoinit.Input(...)")  # fmt: skip
