@@ -210,6 +210,10 @@ def test_bad_data_and_bad_models():
     data.train.images = data.train.images / 255
     with pytest.raises(InputError, match="float64"):
         train(dense(192, 4), data, SHORT, seed=0)
+    data = noise()
+    data.std = [0.2, 0.0, 0.2]
+    with pytest.raises(InputError, match="constant"):
+        train(dense(192, 4), data, SHORT, seed=0)
     for part in ("train", "validation"):
         data = noise()
         getattr(data, part).labels = []

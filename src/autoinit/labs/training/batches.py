@@ -21,6 +21,9 @@ class Normalization:
         self.mean = self.std = None
         if recipe.normalize:
             self.mean, self.std = (torch.as_tensor(np.array(v), dtype=torch.float32) for v in (data.mean, data.std))
+            if not (self.std > 0).all():
+                raise InputError("a channel of the training images is constant", where="data.std",
+                                 received=str(self.std.tolist()), fix="normalize=False")  # fmt: skip
 
     def __call__(self, images: Tensor) -> Tensor:
         scaled = images.float() / 255

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from math import isfinite, nan
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,8 @@ def train(
     start, begun = len(state.losses), time.monotonic() - state.seconds
     earlier = state.seconds
     model.train()
-    with _own_randomness(device):
-        for step, (images, targets) in enumerate(prepared(batches, start, workers), start):
+    with _own_randomness(device), closing(prepared(batches, start, workers)) as stream:
+        for step, (images, targets) in enumerate(stream, start):
             _seed(streams.number(seed, streams.STEP, step))
             outputs = model(images.to(device=device, memory_format=layout)).float()
             loss = cross_entropy(outputs, targets.to(device), recipe.label_smoothing)
