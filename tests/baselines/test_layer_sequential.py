@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +128,75 @@ def test_attention_views_and_shared_weights() -> None:
     assert set(found) == {"embedding.weight", "attention.in_proj_weight", "attention.out_proj.weight"}
 
 
+class Bottleneck(nn.Module):
+    def __init__(self, width: int, out: int, stride: int) -> None:
+        super().__init__()
+        self.one, self.two = nn.Conv2d(width, out, 3, stride, 1, bias=False), nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.shortcut = nn.Conv2d(width, out, 1, stride, bias=False)
+        self.norm = nn.BatchNorm2d(out)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.two(torch.relu(self.norm(self.one(x)))) + self.shortcut(x))
+
+
+def resnet() -> tuple[nn.Module, Tensor]:
+    stages = [Bottleneck(16, 16, 1), Bottleneck(16, 24, 2), Bottleneck(24, 32, 2)]
+    return nn.Sequential(
+        nn.Conv2d(3, 16, 3), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(32, 10)
+    ), batch()
+
+
+def transformer() -> tuple[nn.Module, Tensor]:
+    layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True, norm_first=True)
+    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), batch().reshape(16, 12, 36)[..., :32]
+
+
+class Named(nn.Module):
+    """Keyword inputs, one of them no tensor, and a layer that is called twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.enter, self.again = nn.Embedding(20, 16), nn.Linear(8, 16), nn.Linear(16, 16)
+        self.mix = nn.Parameter(torch.randn(2, 16, 5))
+
+    def forward(self, x: Tensor, ids: Tensor, scale: float = 1.0) -> Tensor:
+        h = torch.relu(self.enter(x) + self.table(ids)) * scale
+        return torch.einsum("bi,hio->bho", self.again(torch.relu(self.again(h))), self.mix)
+
+
+def named() -> tuple[nn.Module, dict]:
+    g = torch.Generator().manual_seed(2)
+    return Named(), {"x": torch.randn(32, 8, generator=g), "ids": torch.randint(20, (32,), generator=g), "scale": 2.0}
+
+
+@pytest.mark.parametrize(("make", "weights"), [(resnet, 11), (transformer, 8), (named, 4)])
+def test_any_model_through_the_same_tracing(make: Callable[[], tuple[nn.Module, Any]], weights: int) -> None:
+    torch.manual_seed(0)
+    model, inputs = make()
+    found = baselines.lsuv(model, inputs, tolerance=0.01, training=False)
+    assert len(found) == weights
+    assert list(found.values()) == pytest.approx([1.0] * weights, rel=0.01)
+    first: dict[str, float] = {}
+    for row in autoinit.measure(model, inputs, training=False).weight_layers:
+        first.setdefault(str(row.predicted.weight), row.variance)  # a shared weight is scaled for its first call
+    assert [first[name] for name in found] == pytest.approx([1.0] * weights, rel=0.02)
+
+
+def test_samples_of_keyword_inputs() -> None:
+    one, inputs = named()
+    two = Named()
+    baselines.lsuv(one, inputs, samples=4)
+    baselines.lsuv(two, {k: v if k == "scale" else v[:4] for k, v in inputs.items()})
+    assert torch.equal(one.mix, two.mix) and torch.equal(one.again.weight, two.again.weight)
+
+
+def test_weights_that_are_zero_now_are_pre_initialized_too() -> None:
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    nn.init.zeros_(model[2].weight)
+    found = baselines.lsuv(model, torch.randn(64, 8, generator=torch.Generator().manual_seed(0)))
+    assert set(found) == {"0.weight", "2.weight"}
+
+
 def test_weight_norm_settles_in_a_few_passes() -> None:
     torch.manual_seed(0)
     normed = nn.utils.parametrizations.weight_norm(nn.Linear(40, 60))
@@ -148,7 +219,9 @@ def test_constant_signal_warns_and_leaves_the_weight() -> None:
     assert all(p.isfinite().all() for p in model.parameters())
 
 
-@pytest.mark.parametrize("bad", [{"pre": "he"}, {"samples": 0}, {"target": 0.0}, {"tolerance": -1.0}])
+@pytest.mark.parametrize(
+    "bad", [{"pre": "he"}, {"samples": 0}, {"target": 0.0}, {"tolerance": -1.0}, {"iterations": 0}]
+)
 def test_bad_options(bad: dict) -> None:
     with pytest.raises(OptionError):
         baselines.lsuv(net(), batch(), **bad)
