@@ -153,3 +153,14 @@ def test_the_plan_knows_the_function(formula):
     stds = [[p.std for p in plan.parameters if p.action == "set"] for plan in (ours, theirs)]
     assert len(stds[0]) == 2
     np.testing.assert_allclose(stds[0], stds[1], rtol=1e-6)
+
+
+def test_bessel_functions_are_planned_from_samples():
+    """keras.ops has none: the plan measures them, and says so. σ² = 1/(fan·E f²), E f² from 100,000 samples here."""
+    function = Function.parse("max(x, i0e(x)) + i1e(x)")
+    layers = [keras.Input((1000,)), keras.layers.Dense(64), function.keras(), keras.layers.Dense(4)]
+    plan = autoinit.plan(keras.Sequential(layers), (256, 1000))
+    squares = function(np.random.default_rng(0).standard_normal(100_000)) ** 2
+    std = [p.std for p in plan.parameters if p.action == "set"][1]
+    np.testing.assert_allclose(std, 1 / np.sqrt(64 * squares.mean()), rtol=0.03)
+    assert [note.kind for note in plan.notes if "I0e" in note.place or "Pangaea" in note.place] == ["simulated"]
