@@ -18,6 +18,7 @@ ALLOWED = {
     "keras": {"core", "rules", "frontends", "keras", "errors"},
     "testing": {"core", "rules", "frontends", "testing", "errors"},
     "watching": {"core", "frontends", "errors", "measurement", "api", "report", "watching"},
+    "labs": {"core", "errors", "labs", "api", "baselines"},
     "errors.py": set(),
     "measurement.py": {"core", "errors"},
 }
@@ -64,8 +65,9 @@ def test_the_test_sees_imports() -> None:
 
 
 def test_no_framework_is_imported() -> None:
-    frameworks = ("torch", "tensorflow", "keras", "jax", "matplotlib", "rich")
-    code = f"import sys, autoinit; print([m for m in {frameworks!r} if m in sys.modules])"
+    frameworks = ("torch", "tensorflow", "keras", "jax", "matplotlib", "rich", "ray")
+    modules = "autoinit, autoinit.labs.pangaea, autoinit.labs.evolution, autoinit.labs.data"
+    code = f"import sys, {modules}; print([m for m in {frameworks!r} if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
                             env={"PYTHONPATH": str(SOURCE.parent)})  # fmt: skip
     assert answer.stdout.strip() == "[]"

@@ -30,7 +30,8 @@ class Setting:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Setting:
-        return cls(**_known(cls, given))
+        _known((cls,), given)
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -51,22 +52,20 @@ class Preset:
 
     def changed(self, **values: Any) -> Preset:
         """The same preset with some fields replaced; fields of the setting are named alike."""
+        _known((Preset, Setting), values)
         inner = {f.name for f in fields(Setting)}
-        mine = {k: v for k, v in values.items() if k not in inner}
-        setting = replace(self.setting, **_known(Setting, {k: v for k, v in values.items() if k in inner}))
-        return replace(self, setting=setting, **_known(Preset, mine))
+        setting = replace(self.setting, **{k: v for k, v in values.items() if k in inner})
+        return replace(self, setting=setting, **{k: v for k, v in values.items() if k not in inner})
 
 
-def _known(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    names = [f.name for f in fields(cls)]
+def _known(classes: tuple[type, ...], given: Mapping[str, Any]) -> None:
+    names = [f.name for cls in classes for f in fields(cls)]
     for name in given:
         if name not in names:
             close = get_close_matches(name, names, n=1)
             fix = f"did you mean '{close[0]}'?" if close else f"known fields: {', '.join(names)}"
-            raise OptionError(
-                f"unknown field '{name}'", where=cls.__name__, received=f"{name}={given[name]!r}", fix=fix
-            )
-    return dict(given)
+            raise OptionError(f"unknown field '{name}'", where=classes[0].__name__, received=f"{name}={given[name]!r}",
+                              fix=fix)  # fmt: skip
 
 
 PAPER = Preset(
