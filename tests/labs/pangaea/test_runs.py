@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +133,7 @@ def test_evolution_resumes_and_ranks(tmp_path: Path) -> None:
     assert [m.fitness for m in parts.individuals] == [m.fitness for m in whole.individuals]
     assert len({m.key for m in whole.individuals}) == 7
     best = whole.best(7)
-    assert all(a.fitness >= b.fitness for a, b in zip(best, best[1:], strict=False))
+    assert all(a.fitness >= b.fitness for a, b in pairwise(best))
 
 
 def test_evolution_refuses_unknown_initializations(tmp_path: Path) -> None:
