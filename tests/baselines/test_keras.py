@@ -13,6 +13,7 @@ from keras import layers  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import baselines  # noqa: E402
+from autoinit.errors import OptionError  # noqa: E402
 from autoinit.frontends.keras.variables import as_array, parameters_of  # noqa: E402
 
 
@@ -75,6 +76,13 @@ def test_lsuv_takes_the_first_samples_and_leaves_frozen_layers_alone() -> None:
     for a, b in zip(values(one).values(), values(two).values(), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
     assert np.all(as_array(one.get_layer("conv0").kernel.value) == np.float32(0.01))
+
+
+def test_lsuv_without_a_batch_uses_noise_and_has_no_samples_to_take() -> None:
+    model = keras.Sequential([keras.Input((4,)), layers.Dense(8, "relu"), layers.Dense(3)])
+    assert list(baselines.lsuv(model, tolerance=0.05).values()) == pytest.approx([1.0, 1.0], rel=0.05)
+    with pytest.raises(OptionError, match="samples"):
+        baselines.lsuv(model, samples=3)
 
 
 def test_lsuv_warns_of_a_constant_signal() -> None:

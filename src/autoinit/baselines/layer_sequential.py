@@ -43,6 +43,9 @@ def lsuv(
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
             raise OptionError(f"'{name}' takes a positive integer", where=f"option '{name}'", received=repr(value),
                               fix=f"{name}=64")  # fmt: skip
+    if samples is not None and inputs is None:
+        raise OptionError("'samples' are taken from inputs, and there are none", where="option 'samples'",
+                          received=repr(samples), fix="give a batch, or leave samples out")  # fmt: skip
     if not 0 < target < float("inf") or not tolerance > 0:
         raise OptionError("'target' and 'tolerance' take positive numbers", where="lsuv",
                           received=f"{target}, {tolerance}", fix="target=1.0, tolerance=0.1")  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import prod
 
 import torch
 from torch import Tensor, nn
@@ -43,12 +42,9 @@ def fill(parameter: Tensor, module: nn.Module, scheme: Scheme, seed: int, name: 
 
 
 def _fans(parameter: Tensor, module: nn.Module) -> tuple[float, float]:
-    shape = list(parameter.shape)
-    if isinstance(module, nn.Bilinear):  # an output has one connection per pair of inputs
-        return prod(shape[1:]), shape[0]
     if isinstance(module, _ConvNd):
-        return fans(shape, [1 if module.transposed else 0], module.groups)
-    return fans(shape, [0])
+        return fans(list(parameter.shape), [1 if module.transposed else 0], module.groups)
+    return fans(list(parameter.shape), [0])
 
 
 def settable(model: nn.Module) -> Iterator[tuple[str, nn.Parameter, nn.Module]]:
