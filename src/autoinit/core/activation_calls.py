@@ -27,6 +27,8 @@ CARRIES = (*UNCHANGED, "dropout", "concat", "stack", "repeat", "gather", "shuffl
            "interpolate", "pad")  # fmt: skip
 """Ops behind which a gate is still a gate."""
 PRODUCTS = ("matmul", "einsum", "attention")
+SHARES = ("sigmoid", "hardsigmoid")
+"""Functions between 0 and 1: of two factors, such a one is the gate (as is a softmax)."""
 
 GATE = "it gates another signal"
 PART = "another function is taken of it"
@@ -72,6 +74,7 @@ class Readers:
         """`stays` says of a parameter, by its name, that it has to remain what it is."""
         self.stays = stays
         self.of: dict[int, list[Node]] = defaultdict(list)
+        self.made_by: dict[int, Node] = {}
         self.outputs = {v.id for v in graph.outputs}
         self.constant: set[int] = set()
         """Values made of parameters and constants alone."""
@@ -79,19 +82,21 @@ class Readers:
             values = {ref.id for ref in node.inputs if isinstance(ref, Value)}
             for v in values:
                 self.of[v].append(node)
+            self.made_by.update((v.id, node) for v in node.outputs)
             if node.op not in ("noise", "dropout", "embedding", "recurrent") and values <= self.constant:
                 self.constant.update(v.id for v in node.outputs)
 
     def why_not(self, value: Value) -> str | None:
         """Why this output of an activation is not to be shifted; None if it may be."""
         open_values, seen = [(value, True, True)], {value.id}
+        is_share = self._is_share(value)
         reasons: set[str] = set()
         while open_values:
             current, alone, whole = open_values.pop()
             if whole and current.id in self.outputs:
                 reasons.add(OUTPUT)
             for node in self.of[current.id]:
-                found, goes_on = self._read_by(node, current, alone)
+                found, goes_on = self._read_by(node, current, alone, is_share)
                 if found:
                     reasons.add(found)
                 entry = node.op in BY_ENTRY
@@ -101,8 +106,22 @@ class Readers:
                         open_values.append((v, alone and entry, whole and (entry or node.op in UNCHANGED)))
         return next((reason for reason in (GATE, PART, OUTPUT, FIXED) if reason in reasons), None)
 
-    def _read_by(self, node: Node, value: Value, alone: bool) -> tuple[str | None, bool]:
-        """(the reason that this reader is, whether to follow its output); alone: by entries only up to here."""
+    def _is_share(self, value: Value) -> bool:
+        """Whether a value lies between 0 and 1 by the function that made it, however it was moved since."""
+        node = self.made_by.get(value.id)
+        while node is not None:
+            data = [ref for ref in node.inputs if isinstance(ref, Value) and ref.id not in self.constant]
+            moved = node.op in CARRIES or (node.op in BY_ENTRY and _keeps_lines(node, len(data)))
+            if not moved or len(data) != 1:
+                return node.op == "softmax" or node.attrs.get("fn") in SHARES
+            node = self.made_by.get(data[0].id)
+        return False
+
+    def _read_by(self, node: Node, value: Value, alone: bool, is_share: bool) -> tuple[str | None, bool]:
+        """(the reason that this reader is, whether to follow its output).
+
+        alone: nothing but functions by entries up to here; is_share: the activation's values lie between 0 and 1.
+        """
         others = [ref for ref in node.inputs if isinstance(ref, Value) and ref != value and ref.id not in self.constant]
         twice = sum(ref == value for ref in node.inputs) > 1
         if node.op in PRODUCTS:
@@ -115,6 +134,8 @@ class Readers:
         if node.op not in BY_ENTRY or node.op == "where":
             return None, node.op in CARRIES
         fn = node.attrs.get("fn")
+        if fn == "mul" and others and not is_share and all(self._is_share(ref) for ref in others):
+            return None, False  # what is gated, by another one
         if fn in ("mul", "div") and others:
             return GATE, False
         if others:  # a sum of branches

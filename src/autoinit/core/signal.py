@@ -107,6 +107,9 @@ class Signal:
 
     def _integrate(self) -> None:
         """Moments of expr(source): Gaussian integrals, or those of a shaped law (`core.marginal`)."""
+        if self.expr.name == "affine" and self.expr.params[1] != 0.0 and affine(self.expr) is None:
+            self._integrate_shifted(*self.expr.params)
+            return
         source = self.source
         K = source.K
         mean, second = source.mean, float(K.flat[0])
@@ -129,6 +132,16 @@ class Signal:
         if any(p is not None for p in self.profiles):
             made, self.profiles = _profile_through(made, self.profiles, float(analysis.slope))
         self._K = made
+
+    def _integrate_shifted(self, factor: float, offset: float) -> None:
+        """Moments of factor f + offset from those of f: what volatility does to the mean of f is in them already."""
+        inner = Signal.function(self.source, self.expr.args[0])
+        K = inner.K
+        self._problem = inner._problem
+        self._mean = factor * inner.mean + offset
+        self._K = factor * factor * K + 2.0 * factor * offset * inner.mean + offset * offset
+        if any(p is not None for p in self.profiles):
+            _, self.profiles = _profile_through(K, self.profiles, float(self.analysis().slope))
 
     def analysis(self) -> Any:
         """The integrals of expr over the law of the source."""

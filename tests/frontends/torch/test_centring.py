@@ -110,6 +110,25 @@ def test_gates_keep_their_mean():
     assert "1.gate: aten.sigmoid: Sigmoid is not centred: it gates another signal" in notes(model)
 
 
+def test_what_a_gate_acts_on_is_centred():
+    """Of two factors, the one between 0 and 1 is the gate."""
+    model = nn.Sequential(nn.Linear(32, 32), nn.SiLU(), Excite(), nn.Linear(32, 32))
+    assert centred_places(model) == ["1", "2.relu"]
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.gate, self.act = nn.Linear(32, 32), nn.Linear(32, 32), nn.SiLU()
+
+    def forward(self, x):
+        return self.act(self.gate(x)) * self.up(x)
+
+
+def test_gated_units_keep_their_gate():
+    assert centred_places(between(Gated())) == []
+
+
 class LinearAttention(nn.Module):
     def __init__(self):
         super().__init__()

@@ -69,7 +69,8 @@ class Marking:
         if not place or self.tracer.suppressed or isinstance(layer, keras.Model) or not isinstance(out, KerasTensor):
             return out
         graph, tracer = self.tracer.graph, self.tracer
-        nodes, x = graph.nodes[begin[0] :], tracer.reference(args[0]) if len(args) == 1 else None
+        nodes = graph.nodes[begin[0] :]
+        x = tracer.reference(args[0]) if len(args) == 1 and isinstance(args[0], KerasTensor) else None
         y = tracer.reference(out)
         if isinstance(layer, CenteredLayer):
             if nodes and nodes[-1].outputs[0] == y:
