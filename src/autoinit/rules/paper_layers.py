@@ -54,7 +54,7 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal | t
     shape, scalars = node.outputs[0].shape, node.attrs.get("scalars", {})
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     operands = [
-        float(scalars[k]) if s is None else s.mean if s.variance <= 0.0 else s for k, s in enumerate(signals)
+        float(scalars[k]) if s is None else s.mean if s.is_constant else s for k, s in enumerate(signals)
     ]  # fmt: skip
     data = [s for s in operands if isinstance(s, Signal)]
     if not data:
