@@ -1,0 +1,1 @@
+"""The paper's experiments on convolutional, residual and transformer networks: `python -m experiments list`."""

@@ -1,0 +1,35 @@
+"""What the paper claims, and how a summary of our results bears on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not run"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Our figure in words, and whether it agrees with the claim."""
+
+    ours: str
+    agrees: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """judge: from an experiment's summary to a finding; None where the results that it needs are missing."""
+
+    text: str
+    paper: str
+    judge: Callable[[Mapping[str, Any]], Finding | None]
+
+    def of(self, summary: Mapping[str, Any] | None) -> Finding:
+        found = None if summary is None else self.judge(summary)
+        return Finding("not run", UNKNOWN) if found is None else found
+
+
+def share(count: int, total: int, some: float = 0.5) -> str:
+    """All of them: yes; at least `some` of them: partly."""
+    return YES if count == total else PARTLY if count >= some * total else NO

@@ -1,0 +1,60 @@
+"""The look that all figures share.
+
+Grey, orange and blue differ in lightness too, and lines in their dashes: legible for colour-blind readers and in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+COLOURS = {"default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00"}
+DASHES = {"default": "--", "autoinit-paper": "-.", "autoinit": "-", "lsuv": "--"}
+MARKERS = {"default": "s", "autoinit-paper": "D", "autoinit": "o", "lsuv": "s"}
+NAMES = {"default": "default", "autoinit-paper": "AutoInit, paper's model", "autoinit": "AutoInit", "lsuv": "LSUV"}
+INK, GRID, CHANCE = "#1b1b1e", "#e5e5e5", "#d62828"
+
+
+def figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'autoinit[plot]'") from error
+    return Figure(figsize=(width, height), dpi=150, layout="constrained")
+
+
+def style(scheme: str) -> dict[str, Any]:
+    """Colour, dashes and marker of an initialization's line."""
+    return {
+        "color": COLOURS[scheme],
+        "linestyle": DASHES[scheme],
+        "marker": MARKERS[scheme],
+        "markersize": 4,
+        "linewidth": 1.6,
+        "label": NAMES[scheme],
+    }
+
+
+def chance_line(axis: Any, chance: float) -> None:
+    axis.axhline(100 * chance, color=CHANCE, linewidth=1, linestyle=":", zorder=1, label="chance")
+
+
+def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4) -> None:
+    """One legend for all axes, each label once."""
+    found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    if found:
+        place = {"loc": "outside lower center", "ncols": columns, "fontsize": 8, "frameon": False}
+        drawn.legend(found.values(), found, **place)
+
+
+def finish(drawn: Any, axes: Iterable[Any], path: Path) -> str:
+    """Grids and small letters; save, and return the file's name."""
+    for axis in axes:
+        axis.grid(True, color=GRID, linewidth=0.6)
+        axis.set_axisbelow(True)
+        axis.tick_params(labelsize=8)
+        for side in ("top", "right"):
+            axis.spines[side].set_visible(False)
+    drawn.savefig(path)
+    return path.name

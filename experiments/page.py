@@ -1,0 +1,78 @@
+"""The page of results, experiments/README.md: every claim of the paper beside our figure, from results.json files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .catalogue import EXPERIMENTS
+from .claim import NO, PARTLY, UNKNOWN, YES, Finding
+from .results import MAIN, RESULTS, folder_of, saved
+from .tables import table
+
+PAGE = Path(__file__).with_name("README.md")
+INTRODUCTION = Path(__file__).with_name("introduction.md")
+
+
+def text(results: Path = RESULTS) -> str:
+    summaries = {name: saved(name, results) for name in EXPERIMENTS}
+    sections = [_section(name, summary, results) for name, summary in summaries.items()]
+    return "\n".join([INTRODUCTION.read_text(encoding="utf-8"), _claims(summaries), _losses(summaries), *sections])
+
+
+def write(results: Path = RESULTS, path: Path = PAGE) -> Path:
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text(results), encoding="utf-8")
+    os.replace(beside, path)
+    return path
+
+
+def findings(summaries: dict[str, Any]) -> list[tuple[str, Any, Finding]]:
+    """(experiment, claim, finding), in the order of the paper."""
+    return [(name, c, c.of(summaries[name])) for name, one in EXPERIMENTS.items() for c in one.CLAIMS]
+
+
+def _claims(summaries: dict[str, Any]) -> str:
+    found = findings(summaries)
+    counts = {word: sum(f.agrees == word for _, _, f in found) for word in (YES, PARTLY, NO, UNKNOWN)}
+    rows = [
+        [claim.text, f"`run {name}{_option(summaries[name])}`", finding.ours, claim.paper, finding.agrees]
+        for name, claim, finding in found
+    ]
+    head = ["the paper's claim", "`python -m experiments …`", "ours", "the paper's", "agrees"]
+    told = ", ".join(f"{word}: {count}" for word, count in counts.items())
+    return (
+        f"## Claims\n\nAgreement ({told}) is decided by the functions that `CLAIMS` names in each experiment's file, "
+        f'not by eye. "figure": the paper shows a figure without numbers.\n\n{table(head, rows)}'
+    )
+
+
+def _losses(summaries: dict[str, Any]) -> str:
+    """Every point of the experiments at which another initialization does better than AutoInit."""
+    told = [f"- {EXPERIMENTS[name].TITLE}: {loss}" for name, s in summaries.items() if s for loss in _lost(name, s)]
+    lines = "\n".join(told) if told else "No such point in the results so far."
+    return (
+        f"## Where AutoInit loses\n\nAll points at which another initialization has the higher accuracy.\n\n{lines}\n"
+    )
+
+
+def _lost(name: str, summary: Any) -> list[str]:
+    return EXPERIMENTS[name].losses(summary)
+
+
+def _option(summary: Any) -> str:
+    return "" if summary is None or summary["preset"] == MAIN else f" --preset {summary['preset']}"
+
+
+def _section(name: str, summary: Any, results: Path) -> str:
+    one = EXPERIMENTS[name]
+    head = f"## {one.TITLE}\n\n"
+    if summary is None:
+        return head + f"Not run. `python -m experiments run {name}{'' if MAIN in one.PRESETS else ' --preset paper'}`\n"
+    folder = folder_of(name, summary["preset"], Path("results"))
+    pictures = sorted(path.name for path in folder_of(name, summary["preset"], results).glob("*.png"))
+    links = "\n".join(f"\n![{p.removesuffix('.png').replace('_', ' ')}]({(folder / p).as_posix()})" for p in pictures)
+    ended = f"{summary['ended']} of {summary['jobs']} jobs"
+    note = f"Preset `{summary['preset']}`, {ended}. [Tables]({(folder / 'results.md').as_posix()})"
+    return f"{head}{note}\n{links}\n"

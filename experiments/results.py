@@ -1,0 +1,105 @@
+"""From jobs to a journal, and from a journal to results.json, results.md and figures."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from autoinit.errors import OptionError
+from autoinit.labs.evolution import Journal, run
+
+from .catalogue import experiment, preset_of
+from .trials import Trial
+
+RESULTS = Path(__file__).parent / "results"
+JOURNAL = "journal.jsonl"
+MAIN = "cpu"
+"""The preset whose results lie in the experiment's folder itself; others have a folder of their own below."""
+
+
+def folder_of(name: str, preset: str, results: Path = RESULTS) -> Path:
+    return results / name if preset == MAIN else results / name / preset
+
+
+def perform(
+    name: str,
+    preset: str,
+    results: Path = RESULTS,
+    *,
+    engine: str = "processes",
+    workers: int = 2,
+    threads: int | None = 1,
+    retry: Iterable[str] = (),
+    progress: bool = True,
+) -> Path:
+    """Carry out what the journal does not have yet, then write the results; returns their folder."""
+    chosen, folder = preset_of(name, preset), folder_of(name, preset, results)
+    run(
+        experiment(name).jobs(chosen), experiment(name).WORK, folder / JOURNAL, engine=engine, workers=workers,
+        threads=threads, retry=retry, progress=progress, title=f"{name} {preset}",
+        config={"experiment": name, "preset": preset},
+    )  # fmt: skip
+    write(name, preset, results)
+    return folder
+
+
+def read(name: str, preset: str, results: Path = RESULTS) -> list[Trial]:
+    """The trials of the preset's jobs that have ended, in the order of the jobs. A run may be going on."""
+    journal = folder_of(name, preset, results) / JOURNAL
+    if not journal.is_file():
+        raise OptionError("there is no journal of this experiment", where=f"experiment '{name}'",
+                          received=str(journal), fix=f"python -m experiments run {name} --preset {preset}"
+                          )  # fmt: skip
+    records = Journal.read(journal).records
+    found = [records[job.key] for job in experiment(name).jobs(preset_of(name, preset)) if job.key in records]
+    return [Trial(r.payload.get("at", {}), r.outcome.status, r.outcome.value or {}) for r in found]
+
+
+def write(name: str, preset: str, results: Path = RESULTS) -> dict[str, Any]:
+    """Write results.json, results.md and the figures of what has ended; returns the summary."""
+    chosen, one, folder = preset_of(name, preset), experiment(name), folder_of(name, preset, results)
+    trials, total = read(name, preset, results), len(one.jobs(chosen))
+    failed = [trial for trial in trials if trial.status != "done"]
+    head = {"experiment": name, "preset": preset, "jobs": total, "ended": len(trials), "failed": len(failed)}
+    summary = {**head, **one.summary(trials, chosen)}
+    drawn = one.figures(trials, chosen, folder)
+    _replace(folder / "results.json", json.dumps(_plain(summary), indent=1, allow_nan=False) + "\n")
+    _replace(folder / "results.md", _page(one.TITLE, summary, one.tables(summary), drawn))
+    return summary
+
+
+def saved(name: str, results: Path = RESULTS) -> dict[str, Any] | None:
+    """The summary of the largest preset that was run; None if none was."""
+    for preset in ("paper", MAIN):
+        path = folder_of(name, preset, results) / "results.json"
+        if path.is_file():
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+    return None
+
+
+def _page(title: str, summary: dict[str, Any], tables: str, drawn: list[str]) -> str:
+    command = f"python -m experiments run {summary['experiment']} --preset {summary['preset']}"
+    ended = f"{summary['ended']} of {summary['jobs']} jobs have ended"
+    ended += f", {summary['failed']} of them with an error." if summary["failed"] else "."
+    pictures = "".join(f"\n![{name.removesuffix('.png').replace('_', ' ')}]({name})\n" for name in drawn)
+    return f"# {title}\n\n`{command}`\n\n{ended}\n\n{tables}{pictures}"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no words for what is not finite: None."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _replace(path: Path, text: str) -> None:
+    """Readers see the old file or the new one, never half of it."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)

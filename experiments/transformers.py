@@ -1,0 +1,234 @@
+"""CoAtNet with four activation functions and without normalization, under eight initializations.
+
+AutoInit is run with ν = 0.01, which the paper found best with normalization, and ν = 1, which it used without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from autoinit.labs.evolution import Job
+from autoinit.labs.training import Recipe
+from autoinit.labs.training.recipes import COATNET
+
+from . import drawing
+from .claim import NO, PARTLY, YES, Claim, Finding, share
+from .networks import COATNET_DEFAULT
+from .pictures import Pictures
+from .tables import percent, table
+from .training_job import WORK, Training
+from .trials import Trial, spread, where
+
+__all__ = ["CLAIMS", "PRESETS", "TITLE", "WORK", "figures", "jobs", "losses", "summary", "tables"]
+
+TITLE = "CoAtNet with different activation functions and without normalization"
+SETTINGS: dict[str, dict[str, Any]] = {
+    "GELU": {"activation": "gelu"},
+    "ReLU": {"activation": "relu"},
+    "SELU": {"activation": "selu"},
+    "Swish": {"activation": "swish"},
+    "w/o norm": {"activation": "gelu", "norm": False},
+}
+ROWS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Default": (COATNET_DEFAULT, {}),
+    "Glorot normal": ("glorot_normal", {}),
+    "Glorot uniform": ("glorot_uniform", {}),
+    "He normal": ("he_normal", {}),
+    "He uniform": ("he_uniform", {}),
+    "LeCun normal": ("lecun_normal", {}),
+    "LeCun uniform": ("lecun_uniform", {}),
+    "AutoInit, ν = 0.01": ("autoinit", {"variance": 0.01}),
+    "AutoInit, ν = 1": ("autoinit", {"variance": 1.0}),
+}
+SMALL, UNIT = "AutoInit, ν = 0.01", "AutoInit, ν = 1"
+OURS = {setting: UNIT if setting == "w/o norm" else SMALL for setting in SETTINGS}
+"""Which of the two is the paper's row "AutoInit"."""
+PAPER = {
+    "Default": (89.38, 89.22, 86.09, 88.69, None),
+    "Glorot normal": (91.44, 91.54, 87.59, 90.42, 85.89),
+    "Glorot uniform": (91.16, 91.18, 88.25, 90.06, 85.73),
+    "He normal": (88.48, 88.05, 86.11, 88.36, None),
+    "He uniform": (88.66, 87.87, 86.37, 88.41, None),
+    "LeCun normal": (91.11, 90.57, 87.80, 90.83, None),
+    "LeCun uniform": (90.55, 90.65, 87.67, 90.57, None),
+    "AutoInit": (92.48, 92.15, 86.80, 92.28, 85.73),
+}
+"""The paper's table, in percent; None where training diverged."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    pictures: Pictures
+    recipe: Recipe
+    width: float = 1.0
+    depth: float = 1.0
+    rows: tuple[str, ...] = tuple(ROWS)
+    settings: tuple[str, ...] = tuple(SETTINGS)
+    seeds: int = 3
+
+
+CPU_RECIPE = Recipe(batch_size=32, steps=450, optimizer="adamw", learning_rate=1e-3, weight_decay=0.02,
+                    schedule="cosine", warmup=6 / 105, warmup_from=2.5e-4, flip=True, image_size=32)  # fmt: skip
+PRESETS = {
+    "paper": Preset(Pictures("imagenette", side=160), COATNET),
+    "cpu": Preset(Pictures("cifar10", tested=2000), CPU_RECIPE, width=0.25, depth=0.34),
+    "smoke": Preset(Pictures("digits"), replace(CPU_RECIPE, steps=2, batch_size=8), width=0.125, depth=0.1,
+                    rows=("Default", "He normal", SMALL, UNIT), settings=("GELU", "w/o norm"), seeds=1),
+}  # fmt: skip
+"""paper: Imagenette from the user's folder, 105 epochs as in the appendix, 135 runs.
+
+cpu: CIFAR-10, a quarter of the width and a third of the depth, 450 steps of 32 images without RandAugment, Mixup and
+CutMix, the largest learning rate 1e-3 for the shorter run, 2,000 test images; 135 runs of about 16 core-seconds
+(33 ms per step): 18 minutes on two cores.
+"""
+
+
+def jobs(preset: Preset) -> list[Job]:
+    size = preset.recipe.image_size or 160
+    return [
+        Training(
+            at={"setting": setting, "row": row, "seed": seed},
+            pictures=preset.pictures,
+            model="coatnet",
+            model_options={**SETTINGS[setting], "image_size": size, "width": preset.width, "depth": preset.depth},
+            scheme=ROWS[row][0],
+            scheme_options=ROWS[row][1],
+            recipe=preset.recipe,
+            seed=seed,
+        ).job
+        for seed in range(preset.seeds)
+        for setting in preset.settings
+        for row in preset.rows
+    ]
+
+
+def summary(trials: Sequence[Trial], preset: Preset) -> dict[str, Any]:
+    """For each setting and initialization the spread of its runs."""
+    return {
+        "settings": {
+            setting: {row: spread(where(trials, setting=setting, row=row)) for row in preset.rows}
+            for setting in preset.settings
+        }
+    }
+
+
+def tables(summary: Mapping[str, Any]) -> str:
+    """As the paper's table: medians, bold where best, "-" where most runs diverged."""
+    settings = summary["settings"]
+    best = {name: max((_value(found) for found in rows.values()), default=0.0) for name, rows in settings.items()}
+    names = list(dict.fromkeys(row for rows in settings.values() for row in rows))
+    rows = [[row, *(_cell(settings[name].get(row), best[name]) for name in settings), _paper(row)] for row in names]
+    head = ["", *(f"w/ {name}" if "w/o" not in name else name for name in settings), "paper"]
+    note = (
+        "Top-1 test accuracy in percent, median of the runs; bold: best of the column, -: most runs diverged. "
+        "The last column is the paper's (GELU, ReLU, SELU, Swish, without norm; Imagenette at 160 pixels)."
+    )
+    return f"{note}\n\n" + table(head, rows)
+
+
+def _value(spread: Mapping[str, Any] | None) -> float:
+    """The median, if most runs came to their end."""
+    return 0.0 if spread is None or 2 * spread["diverged"] > spread["runs"] else float(spread["median"])
+
+
+def _cell(found: Mapping[str, Any] | None, best: float) -> str:
+    if found is None:
+        return ""
+    value = _value(found)
+    shown = percent(value) if value else "-"
+    return f"**{shown}**" if value and value == best else shown
+
+
+def _paper(row: str) -> str:
+    values = PAPER.get(row)
+    if row.startswith("AutoInit"):
+        values = tuple(v if OURS[s] == row else "" for v, s in zip(PAPER["AutoInit"], SETTINGS, strict=True))
+    return " / ".join("-" if v is None else str(v) for v in values if v != "") if values else ""
+
+
+def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
+    """A column for each setting; medians and ranges of the initializations, what diverged at chance."""
+    settings = summary(trials, preset)["settings"]
+    drawn = drawing.figure(1.4 + 2.2 * len(settings), 3.4)
+    axes = drawn.subplots(1, len(settings), sharey=True, sharex=True, squeeze=False)[0]
+    for axis, (setting, rows) in zip(axes, settings.items(), strict=True):
+        for place, (row, found) in enumerate(reversed(rows.items())):
+            if found:
+                colour = drawing.COLOURS["autoinit" if row.startswith("AutoInit") else "default"]
+                axis.hlines(place, 100 * found["low"], 100 * found["high"], color=colour, linewidth=1.4)
+                marker = "o" if _value(found) else "x"
+                axis.plot(100 * found["median"], place, color=colour, marker=marker, markersize=5)
+        axis.set_yticks(range(len(rows)), list(reversed(rows)))
+        axis.set_title(f"CoAtNet, {setting}", fontsize=9)
+        axis.set_xlabel("test accuracy (%)", fontsize=9)
+    return [drawing.finish(drawn, axes, folder / "transformers.png")]
+
+
+def losses(summary: Mapping[str, Any]) -> list[str]:
+    """AutoInit being the better of its two ν."""
+    found = []
+    for setting, rows in summary["settings"].items():
+        ours = [_value(rows[row]) for row in (SMALL, UNIT) if rows.get(row)]
+        ahead = [f"{row} {percent(_value(one))}" for row, one in rows.items() if ours and _value(one) > max(ours)]
+        found += [f"{setting}: {percent(max(ours)) if max(ours) else '-'}, {', '.join(ahead)}"] if ahead else []
+    return found
+
+
+def _complete(summary: Mapping[str, Any]) -> bool:
+    found = [spread for rows in summary["settings"].values() for spread in rows.values()]
+    return all(found) and all(row in rows for rows in summary["settings"].values() for row in ("Default", SMALL, UNIT))
+
+
+def _best_settings(summary: Mapping[str, Any]) -> Finding | None:
+    """Among the paper's eight rows: the other ν is left aside."""
+    if not _complete(summary):
+        return None
+    won = []
+    for setting, rows in summary["settings"].items():
+        others = [_value(found) for row, found in rows.items() if not row.startswith("AutoInit")]
+        if _value(rows[OURS[setting]]) > max(others):
+            won.append(setting)
+    total = len(summary["settings"])
+    agrees = YES if 5 * len(won) >= 3 * total else PARTLY if won else NO
+    return Finding(f"best in {len(won)} of {total}: {', '.join(won) or 'none'}", agrees)
+
+
+def _beats_default(summary: Mapping[str, Any]) -> Finding | None:
+    if not _complete(summary):
+        return None
+    pairs = [(s, _value(rows["Default"]), _value(rows[OURS[s]])) for s, rows in summary["settings"].items()]
+    text = ", ".join(f"{s} {percent(d) if d else '-'} / {percent(a) if a else '-'}" for s, d, a in pairs)
+    return Finding(f"{text} (default / AutoInit)", share(sum(a > d for _, d, a in pairs), len(pairs)))
+
+
+def _stable_without_norm(summary: Mapping[str, Any]) -> Finding | None:
+    rows = summary["settings"].get("w/o norm")
+    if not rows or not _complete(summary):
+        return None
+    stable = [row for row, found in rows.items() if _value(found) and 2 * found["learned"] > found["runs"]]
+    failed = [row for row in rows if row not in stable]
+    text = f"learned: {', '.join(stable) or 'none'}; diverged or at chance: {', '.join(failed) or 'none'}"
+    agrees = NO if UNIT not in stable else YES if "Default" in failed else PARTLY
+    return Finding(text, agrees)
+
+
+def _small_variance(summary: Mapping[str, Any]) -> Finding | None:
+    if not _complete(summary):
+        return None
+    pairs = [(s, _value(r[UNIT]), _value(r[SMALL])) for s, r in summary["settings"].items() if s != "w/o norm"]
+    text = ", ".join(f"{s} {percent(one)} / {percent(small)}" for s, one, small in pairs)
+    return Finding(f"{text} (ν = 1 / ν = 0.01)", share(sum(small > one for _, one, small in pairs), len(pairs)))
+
+
+CLAIMS = [
+    Claim("CoAtNet: AutoInit is the best of eight initializations in three of five settings",
+          "best with GELU 92.48, ReLU 92.15, Swish 92.28", _best_settings),
+    Claim("CoAtNet: AutoInit outperforms the default initialization",
+          "89.38 / 92.48, 89.22 / 92.15, 86.09 / 86.80, 88.69 / 92.28, - / 85.73", _beats_default),
+    Claim("CoAtNet without norm: AutoInit stays stable; default, He and LeCun diverge",
+          "learned: both Glorot (85.89, 85.73), AutoInit (85.73)", _stable_without_norm),
+    Claim("CoAtNet with norm: ν = 0.01 is better than ν = 1", "0.01 best of 1, 0.1, 0.01, 0.001", _small_variance),
+]  # fmt: skip
