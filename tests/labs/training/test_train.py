@@ -47,6 +47,19 @@ def test_adamw_learns_too():
     assert train(dense(), digits(), recipe, seed=0).accuracy > 0.8
 
 
+class Constant(nn.Module):
+    def forward(self, x):
+        return torch.zeros_like(x)
+
+
+def test_a_model_whose_outputs_are_constant_stays_at_chance():
+    model = dense()
+    model.append(Constant())
+    record = train(model, noise(), SHORT, seed=0)
+    assert (record.steps, record.diverged) == (12, False)
+    assert record.loss == pytest.approx(log(10))
+
+
 def test_same_seed_same_weights_other_seed_other_weights():
     runs = []
     for seed in (1, 1, 2):

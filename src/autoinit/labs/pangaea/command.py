@@ -34,13 +34,14 @@ EngineName = Annotated[Engine, typer.Option("--engine", help="ray: the cluster a
 Workers = Annotated[int, typer.Option("--workers", min=1, help="Evaluations at the same time.")]
 Functions = Annotated[int | None, typer.Option("--functions", min=1, help="Instead of the preset's number.")]
 Data = Annotated[Path | None, typer.Option("--data", help="Folder of the data set; without it, it is installed.")]
+Retry = Annotated[list[str] | None, typer.Option("--retry", help="Repeat what ended so: time, memory, crashed, error.")]
 Device = Annotated[str, typer.Option("--device", help="cpu, cuda, …")]
 
 
 @app.command()
 def run(
     folder: Folder, preset: PresetName = "cpu", engine: EngineName = Engine.processes, workers: Workers = 2,
-    functions: Functions = None, data: Data = None, device: Device = "cpu",
+    functions: Functions = None, data: Data = None, device: Device = "cpu", retry: Retry = None,
 ) -> None:  # fmt: skip
     """Train random functions under each initialization. The same command goes on after an interruption."""
     from ..evolution import run as run_jobs
@@ -51,7 +52,7 @@ def run(
         chosen = _chosen(preset, functions, data, device)
         run_jobs(
             jobs(chosen), WORK, folder / JOURNAL, engine=engine.value, workers=workers, limits=limits(chosen),
-            title=f"pangaea {chosen.name}",
+            title=f"pangaea {chosen.name}", retry=retry or (),
         )  # fmt: skip
         _write(folder, chosen)
 

@@ -84,7 +84,8 @@ def train(
             for group in optimizer.param_groups:
                 group["lr"] = rate
             optimizer.zero_grad(set_to_none=True)
-            loss.backward()
+            if loss.requires_grad:  # else no parameter reaches the outputs, e.g. behind a constant activation
+                loss.backward()
             optimizer.step()
             state.seconds = time.monotonic() - begun
             if step + 1 < batches.total:
