@@ -40,12 +40,12 @@ def chance_line(axis: Any, chance: float) -> None:
     axis.axhline(100 * chance, color=CHANCE, linewidth=1, linestyle=":", zorder=1, label="chance")
 
 
-def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4) -> None:
-    """One legend for all axes, each label once."""
+def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4, scale: float = 1.0) -> None:
+    """One legend for all axes, each label once; `scale` enlarges its markers."""
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
     if found:
         place = {"loc": "outside lower center", "ncols": columns, "fontsize": 8, "frameon": False}
-        drawn.legend(found.values(), found, **place)
+        drawn.legend(found.values(), found, markerscale=scale, **place)
 
 
 def finish(drawn: Any, axes: Iterable[Any], path: Path) -> str:

@@ -1,4 +1,4 @@
-"""Variance against depth, default in the upper row and AutoInit in the lower one."""
+"""Variance against depth: default in the upper row, AutoInit in the lower; many tensors become strands of points."""
 
 from __future__ import annotations
 
@@ -17,35 +17,29 @@ from .trials import Trial, where
 SCHEMES = ("default", "autoinit")
 LARGEST = 3e38
 """Of single precision."""
+FOLLOWED = 60
+"""A line through more tensors than this cannot be followed by eye."""
 HEADS = {"activation": "{}", "dropout": "dropout {}", "norm": "ResNet-{}, batch norm", "no norm": "ResNet-{}, no norm"}
 
 
-def all_cnn_c(trials: Sequence[Trial], panel: str, path: Path) -> str:
-    """One column for each value; every tensor is a point on a line."""
-    return _grid(trials, [(panel, value) for value in dict.fromkeys(t.at["value"] for t in trials)], path, lines=True)
-
-
-def resnets(trials: Sequence[Trial], path: Path) -> str:
-    """Columns: depths with norm, then without; thousands of tensors are drawn as points."""
-    places = list(dict.fromkeys((t.at["panel"], t.at["value"]) for t in trials))
-    return _grid(trials, places, path, lines=False)
-
-
-def _grid(trials: Sequence[Trial], places: Sequence[tuple[str, Any]], path: Path, lines: bool) -> str:
-    drawn = drawing.figure(0.8 + 2.1 * len(places), 4.6)
-    axes = drawn.subplots(2, len(places), sharex="col", sharey=True, squeeze=False)
-    for column, (panel, value) in enumerate(places):
+def draw(trials: Sequence[Trial], panel: str, path: Path) -> str:
+    """One column for each value of the panel, all on the same axis of variances."""
+    values = list(dict.fromkeys(trial.at["value"] for trial in trials))
+    drawn = drawing.figure(0.8 + max(2.1, 8.4 / len(values)) * len(values), 4.6)
+    axes = drawn.subplots(2, len(values), sharex="col", sharey=True, squeeze=False)
+    for column, value in enumerate(values):
         axes[0, column].set_title(HEADS[panel].format(number(value)), fontsize=9)
         axes[1, column].set_xlabel("tensor, in order", fontsize=8)
         for axis, scheme in zip(axes[:, column], SCHEMES, strict=True):
             axis.axhline(1.0, color=TARGET, linewidth=1, linestyle="--", label="variance 1", zorder=1)
             for trial in where(trials, panel=panel, value=value, scheme=scheme):
-                (_line if lines else _strands)(axis, trial)
+                (_line if len(trial.value["measured"]) <= FOLLOWED else _strands)(axis, trial)
     for axis, scheme in zip(axes[:, 0], SCHEMES, strict=True):
         axis.set_ylabel(f"{drawing.NAMES[scheme]}\nvariance", fontsize=9)
     axes[0, 0].set_yscale("log")
     axes[0, 0].set_ylim(*_limits(trials))
-    drawing.legend_below(drawn, axes.ravel(), columns=5)
+    crowded = any(len(trial.value["measured"]) > FOLLOWED for trial in trials)
+    drawing.legend_below(drawn, axes.ravel(), columns=5, scale=3.0 if crowded else 1.0)
     return drawing.finish(drawn, axes.ravel(), path)
 
 
@@ -62,10 +56,11 @@ def _line(axis: Any, trial: Trial) -> None:
 def _strands(axis: Any, trial: Trial) -> None:
     weight, predicted, measured = _values(trial)
     depth = np.arange(len(predicted))
+    size = 4.5 if len(depth) < 250 else 3.0 if len(depth) < 1000 else 2.2
     style = {"linestyle": "none", "marker": ".", "markeredgewidth": 0}
-    axis.plot(depth, measured, color=MEASURED, markersize=2, alpha=0.5, label="measured", zorder=2, **style)
-    axis.plot(depth, predicted, color=LINE, markersize=1.4, alpha=0.8, label="predicted", zorder=3, **style)
-    axis.plot(weight, predicted[weight], color=WEIGHT, markersize=1.8, zorder=4,
+    axis.plot(depth, measured, color=MEASURED, markersize=size, alpha=0.6, label="measured", zorder=4, **style)
+    axis.plot(depth, predicted, color=LINE, markersize=size, alpha=0.8, label="predicted", zorder=2, **style)
+    axis.plot(weight, predicted[weight], color=WEIGHT, markersize=size, zorder=3,
               label="predicted, layers with weights", **style)  # fmt: skip
     lost = np.flatnonzero(~np.isfinite(np.asarray(trial.value["measured"], float)))
     if len(lost):

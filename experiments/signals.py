@@ -115,15 +115,21 @@ def _short(value: float | None) -> str:
     return "" if value is None or not isfinite(value) else f"{value:.3g}"
 
 
+FIGURES = {
+    "activation": "all_cnn_c_activations.png",
+    "dropout": "all_cnn_c_dropout.png",
+    "norm": "resnets_with_norm.png",
+    "no norm": "resnets_without_norm.png",
+}
+
+
 def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
-    done = [trial for trial in trials if trial.status == "done"]
     drawn = []
-    for panel, name in (("activation", "all_cnn_c_activations.png"), ("dropout", "all_cnn_c_dropout.png")):
-        found = [trial for trial in done if trial.at["panel"] == panel]
+    for panel, name in FIGURES.items():
+        found = [trial for trial in trials if trial.status == "done" and trial.at["panel"] == panel]
         if found:
-            drawn.append(signal_figures.all_cnn_c(found, panel, folder / name))
-    found = [trial for trial in done if trial.at["panel"] in ("norm", "no norm")]
-    return [*drawn, signal_figures.resnets(found, folder / "resnets.png")] if found else drawn
+            drawn.append(signal_figures.draw(found, panel, folder / name))
+    return drawn
 
 
 def losses(summary: Mapping[str, Any]) -> list[str]:
