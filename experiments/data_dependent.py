@@ -167,7 +167,7 @@ def _draw(accuracies: Any, times: Any, scheme: str, points: Sequence[tuple[int, 
 
 def losses(summary: Mapping[str, Any]) -> list[str]:
     return [
-        f"{name}, S = {s}: mean {percent(both['autoinit']['mean'])}, LSUV {percent(one['mean'])}"
+        f"{name}, S = {s}: AutoInit {percent(both['autoinit']['mean'])} in the mean, LSUV {percent(one['mean'])}"
         for name, both in summary["networks"].items()
         for s, one in zip(summary["samples"], both["lsuv"], strict=True)
         if one and both["autoinit"] and one["mean"] > both["autoinit"]["mean"]

@@ -158,7 +158,7 @@ def _draw(
 
 def losses(summary: Mapping[str, Any]) -> list[str]:
     return [
-        f"{PANELS[panel]} {number(p['value'])}: {accuracy(p['autoinit'])}, {drawing.NAMES[s]} {accuracy(p[s])}"
+        f"{PANELS[panel]} {number(p['value'])}: AutoInit {accuracy(p['autoinit'])}; {drawing.NAMES[s]} {accuracy(p[s])}"
         for panel, points in summary["panels"].items()
         for p in points
         for s in ("default", "autoinit-paper")

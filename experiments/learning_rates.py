@@ -122,7 +122,7 @@ def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
         axis.set_xscale("log")
         axis.set_title(f"ResNet-{depth}, no norm", fontsize=9)
         axis.set_xlabel("learning rate", fontsize=9)
-    axes[0].set_ylabel("test accuracy (%)", fontsize=9)
+    axes[0].set_ylabel("test accuracy (%)\nopen: no better than chance", fontsize=9)
     drawing.legend_below(drawn, axes)
     return [drawing.finish(drawn, axes, folder / "learning_rates.png")]
 
@@ -139,7 +139,7 @@ def _draw(axis: Any, curve: Mapping[str, Any]) -> None:
 def losses(summary: Mapping[str, Any]) -> list[str]:
     known = {(c["depth"], c["scheme"], p["rate"]): p for c in summary["curves"] for p in c["points"]}
     return [
-        f"ResNet-{depth}, rate {number(rate)}: {percent(ours['median'])}, default {percent(point['median'])}"
+        f"ResNet-{depth}, rate {number(rate)}: AutoInit {percent(ours['median'])}, default {percent(point['median'])}"
         for (depth, scheme, rate), point in known.items()
         if scheme == "default" and point["learned"] and (ours := known.get((depth, "autoinit", rate)))
         if point["median"] > ours["median"]

@@ -124,7 +124,7 @@ def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
 def losses(summary: Mapping[str, Any]) -> list[str]:
     return [
         f"{'batch norm' if p['norm'] else 'no norm'}, peak {number(p['peak'])}, warm-up {100 * p['warmup']:g} %: "
-        f"{accuracy(p['autoinit'])}, default {accuracy(p['default'])}"
+        f"AutoInit {accuracy(p['autoinit'])}, default {accuracy(p['default'])}"
         for p in summary["points"]
         if p["autoinit"] and p["default"] and p["default"]["median"] > p["autoinit"]["median"]
     ]

@@ -148,7 +148,7 @@ def _default_vanishes(summary: Mapping[str, Any]) -> Finding | None:
     outputs = [one["output"] for one in found]
     low = sum(v < 0.1 for v in outputs)
     ours = f"output variance {min(outputs):.2g} to {max(outputs):.2g}; below 0.1 in {low} of {len(found)} networks"
-    return Finding(ours, share(low, len(found)))
+    return Finding(ours, YES if 2 * low >= len(found) else PARTLY if low else NO)
 
 
 def _autoinit_returns_to_one(summary: Mapping[str, Any]) -> Finding | None:
@@ -157,7 +157,7 @@ def _autoinit_returns_to_one(summary: Mapping[str, Any]) -> Finding | None:
         return None
     near, layers = (sum(one[name] for one in found) for name in ("near_one", "weight_layers"))
     ours = f"{near} of {layers} weight layers measured between 0.5 and 2"
-    return Finding(ours, share(near, layers, 0.9))
+    return Finding(ours, YES if near >= 0.95 * layers else PARTLY if near >= 0.75 * layers else NO)
 
 
 def _growth_with_norm(summary: Mapping[str, Any]) -> Finding | None:

@@ -173,7 +173,9 @@ def losses(summary: Mapping[str, Any]) -> list[str]:
     for setting, rows in summary["settings"].items():
         ours = [_value(rows[row]) for row in (SMALL, UNIT) if rows.get(row)]
         ahead = [f"{row} {percent(_value(one))}" for row, one in rows.items() if ours and _value(one) > max(ours)]
-        found += [f"{setting}: {percent(max(ours)) if max(ours) else '-'}, {', '.join(ahead)}"] if ahead else []
+        found += (
+            [f"{setting}: AutoInit {percent(max(ours)) if max(ours) else '-'}, {', '.join(ahead)}"] if ahead else []
+        )
     return found
 
 

@@ -96,3 +96,13 @@ def test_the_place_goes_through_the_environment(tmp_path: Path, monkeypatch: pyt
     assert Place.from_environment() == place
     assert place.checkpoint({"a": 1}) == place.checkpoint({"a": 1}) != place.checkpoint({"a": 2})
     assert Place().checkpoint({"a": 1}) is None
+
+
+@pytest.mark.slow
+def test_the_command_runs_in_worker_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AUTOINIT_DEVICE", "AUTOINIT_CHECKPOINTS", "AUTOINIT_LOADERS"):
+        monkeypatch.setenv(name, "")
+    arguments = ["run", "schedules", "--preset", "smoke", "--workers", "1", "--results", str(tmp_path)]
+    told = CliRunner().invoke(app, arguments)
+    assert told.exit_code == 0 and "8 of 8 jobs have ended." in told.output
+    assert (tmp_path / "schedules" / "smoke" / "schedules.png").stat().st_size > 10_000
