@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,3 +83,19 @@ def test_figures_of_keras_are_those_of_the_last_run() -> None:
         row = next(line for line in readme.splitlines() if line.startswith(f"| {name} |"))
         cells = [c.strip() for c in row.strip("|").split("|")]
         assert cells == [name, planned, measured, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+
+
+def test_figures_of_discovery_are_those_of_the_last_run() -> None:
+    """The README's table of activation discovery repeats the committed results."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    results = json.loads((ROOT / "experiments/results/pangaea/results.json").read_text("utf-8"))
+    names = {"default": "Glorot uniform", "autoinit": "AutoInit", "autoinit++": "AutoInit++"}
+    part = readme[readme.index("<!-- discovery results -->") :]
+    assert len(results["summaries"]) == 3
+    for found in results["summaries"]:
+        row = next(line for line in part.splitlines() if line.startswith(f"| {names[found['initialization']]} |"))
+        cells = [c.strip() for c in row.strip("|").split("|")]
+        assert found["functions"] == 200
+        assert cells[1] == str(found["failures"]) and cells[3] == str(found["above_baseline"])
+        assert cells[5] == f"{100 * found['best']:.1f} %"
+    assert f"{100 * results['baseline']:.1f} %" in part

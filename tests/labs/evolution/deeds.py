@@ -21,6 +21,20 @@ def same(payload: dict[str, Any]) -> dict[str, Any]:
     return {"y": payload["x"] ** 2}
 
 
+def environment(payload: dict[str, Any]) -> dict[str, Any]:
+    return {"value": os.environ.get(payload["name"])}
+
+
+def interrupted_once(payload: dict[str, Any]) -> dict[str, Any]:
+    """Counts its calls in a file; the first one is interrupted."""
+    with open(payload["file"], "a", encoding="utf-8") as file:
+        file.write("called\n")
+    with open(payload["file"], encoding="utf-8") as file:
+        if len(file.readlines()) == 1:
+            raise KeyboardInterrupt
+    return {}
+
+
 def odd_numbers(payload: dict[str, Any]) -> dict[str, Any]:
     return {
         "nan": math.nan,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from autoinit.errors import OptionError
 from autoinit.labs.evolution import Job, Journal, Limits, Outcome, run
 
 pytest.importorskip("ray")
@@ -24,7 +25,7 @@ def test_the_same_as_with_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     names = ("work", "loop", "allocate", "abort", "raise", "threads")
     jobs = [Job(name, {"deed": name}) for name in names]
-    options: dict[str, Any] = {"limits": Limits(seconds=2.0, bytes=160 << 20), "progress": False}
+    options: dict[str, Any] = {"limits": Limits(seconds=4.0, bytes=160 << 20), "progress": False}
     here = run(jobs, "deeds:deeds", tmp_path / "here.jsonl", **options)
     assert [here[name].status for name in names] == ["done", "time", "memory", "crashed", "error", "done"]
 
@@ -36,6 +37,29 @@ def test_the_same_as_with_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert there["lost once"].value == {"tries": 2}
     assert there["lost twice"].status == "crashed" and "lost 2 times" in there["lost twice"].message
     assert sorted(Journal.read(tmp_path / "there.jsonl").outcomes) == sorted(there)
+
+
+@pytest.mark.slow
+def test_workers_get_accelerators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray counts what it is told there is, so that this needs no accelerator."""
+    import ray
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("AUTOINIT_RAY_GPUS", "1")
+    ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
+    try:
+        jobs = [Job("a", {"name": "CUDA_VISIBLE_DEVICES"})]
+        found = run(jobs, "deeds:environment", tmp_path / "j.jsonl", engine="ray", workers=1, progress=False)
+        assert found["a"].value == {"value": "0"}
+    finally:
+        ray.shutdown()
+
+
+@pytest.mark.parametrize("given", ["one", "-1", "inf", ""])
+def test_shares_of_accelerators_are_numbers(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOINIT_RAY_GPUS", given)
+    with pytest.raises(OptionError, match=r"AUTOINIT_RAY_GPUS.*a number of accelerators"):
+        run([Job("a", {})], "deeds:same", tmp_path / "j.jsonl", engine="ray", progress=False)
 
 
 LOST = {"lost once": 1, "lost twice": 2}

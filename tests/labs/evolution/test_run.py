@@ -218,3 +218,14 @@ def test_serial_says_that_it_enforces_nothing(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         go(doubles(2), "double", path, engine="serial")
+
+
+def test_an_interrupted_job_is_not_begun_again_by_the_interruption(tmp_path: Path) -> None:
+    """In this process too: only the next call of run does it."""
+    calls = tmp_path / "calls"
+    jobs = [Job("a", {"file": str(calls)})]
+    with pytest.raises(KeyboardInterrupt):
+        run(jobs, "deeds:interrupted_once", tmp_path / "j.jsonl", engine="serial", progress=False)
+    assert calls.read_text() == "called\n"
+    assert run(jobs, "deeds:interrupted_once", tmp_path / "j.jsonl", engine="serial", progress=False)["a"].done
+    assert calls.read_text() == "called\n" * 2

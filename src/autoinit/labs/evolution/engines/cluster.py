@@ -5,7 +5,8 @@ crashes and messages are what they are there. Ray distributes the supervisors an
 the job is tried once more elsewhere. Only the driver, the process that calls `run`, writes to the journal.
 
 The cluster is the one that Ray is connected to already, or that `RAY_ADDRESS` names, or a local one that is started
-for the run. The other machines need autoinit and the module of the work function installed.
+for the run. The other machines need autoinit and the module of the work function installed. `AUTOINIT_RAY_GPUS`
+says how much of an accelerator each worker gets (1, 0.5, …); without it, none.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ import sys
 import time
 from typing import Any
 
+from ....errors import OptionError
 from ..errors import WorkError
 from ..jobs import Job, Limits, Outcome
 from .processes import STARTS, Processes
 from .protocol import Engine
 
+GPUS = "AUTOINIT_RAY_GPUS"
 TRIES = 2
 """How often a job is begun when the machines under it are lost."""
 
@@ -42,6 +45,18 @@ class Supervisor:
                 return outcome.to_dict()
 
 
+def _share_of_gpu() -> float:
+    given = os.environ.get(GPUS, "0")
+    try:
+        share = float(given)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < float("inf"):
+        raise OptionError("takes a number of accelerators for each worker", where=f"${GPUS}", received=repr(given),
+                          fix=f"{GPUS}=1")  # fmt: skip
+    return share
+
+
 class Cluster(Engine):
     def __init__(self, work: str, *, workers: int = 2, limits: Limits | None = None, threads: int | None = 1) -> None:
         super().__init__(work, workers=workers, limits=limits, threads=threads)
@@ -50,6 +65,7 @@ class Cluster(Engine):
         except ImportError as error:
             raise WorkError("the engine 'ray' needs Ray", where="engine", fix="pip install 'ray[default]'") from error
         self._ray: Any = ray
+        self._gpus = _share_of_gpu()
         self._started = not ray.is_initialized()
         if self._started:
             self._connect()
@@ -71,7 +87,7 @@ class Cluster(Engine):
             self._ray.init(address="local", num_cpus=self.workers, include_dashboard=False, **quiet)
 
     def _begin_actor(self) -> None:
-        kind = self._ray.remote(num_cpus=self.threads or 1, max_restarts=0)(Supervisor)
+        kind = self._ray.remote(num_cpus=self.threads or 1, num_gpus=self._gpus, max_restarts=0)(Supervisor)
         path = [os.path.abspath(entry) for entry in sys.path]
         actor = kind.remote(path, self.work, self.limits, self.threads)
         self._actors[actor.ready.remote()] = actor

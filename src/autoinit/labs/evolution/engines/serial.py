@@ -31,8 +31,8 @@ class Serial(Engine):
     def wait(self, timeout: float) -> list[Outcome]:
         if self._job is None:
             return []
-        outcome, self._job = perform(self._function, self._job), None
-        return [outcome]
+        job, self._job = self._job, None  # first, so that an interrupted job is not begun again
+        return [perform(self._function, job)]
 
     def close(self) -> None:
         self._job = None
