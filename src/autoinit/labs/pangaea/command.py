@@ -113,7 +113,7 @@ def _chosen(name: str, functions: int | None, data: Path | None, device: str) ->
 def _write(folder: Path, preset: Preset) -> None:
     from .results import write
 
-    write(folder / JOURNAL, folder)
+    write(folder / JOURNAL, folder, command=f"python -m autoinit.labs.pangaea run {folder} --preset {preset.name}")
     typer.echo((folder / "results.md").read_text(encoding="utf-8"))
 
 

@@ -58,10 +58,12 @@ def write(
     validation_size: int | None = None,
     baseline: float | None = None,
     title: str = "Activation functions at random",
+    command: str = "",
 ) -> Comparison:
     """Write results.md, results.json and the figures of a journal into a folder; return the statistics.
 
     validation_size, baseline: what the journal says if they are left out.
+    command: how the run was made, for the page.
     Figures that need more than there is (a second initialization, a function that learned) are left out.
     """
     trials = read(journal)
@@ -71,11 +73,17 @@ def write(
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     drawn = [name for name, draw in _possible(trials, comparison).items() if draw(trials, comparison, target / name)]
-    page = markdown(trials, comparison, title)
+    page = markdown(trials, comparison, title, _made_by(command, journal) if command else "")
     pictures = "".join(f"\n![{name.removesuffix('.png').replace('_', ' ')}]({name})\n" for name in drawn)
     _replace(target / "results.md", page + pictures)
     _replace(target / "results.json", json.dumps(comparison.to_dict(), indent=1) + "\n")
     return comparison
+
+
+def _made_by(command: str, journal: Path | str) -> str:
+    outcomes = [record.outcome for record in _records(journal)]
+    hours = sum(outcome.seconds for outcome in outcomes) / 3600
+    return f"`{command}`: {len(outcomes)} trainings, {hours:.1f} hours of one worker in all."
 
 
 def _possible(trials: list[Trial], comparison: Comparison) -> Mapping[str, Callable[..., Any]]:

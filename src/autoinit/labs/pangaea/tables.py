@@ -47,10 +47,13 @@ PAPER_TESTS = {
 }
 
 
-def markdown(trials: Sequence[Trial], comparison: Comparison, title: str = "Activation functions at random") -> str:
+def markdown(
+    trials: Sequence[Trial], comparison: Comparison, title: str = "Activation functions at random", made_by: str = ""
+) -> str:
     """The whole page."""
     parts = [
         f"# {title}",
+        *([made_by] if made_by else []),
         _setting(comparison),
         "## In words",
         "\n".join(f"- {line}" for line in in_words(comparison)),
