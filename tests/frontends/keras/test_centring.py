@@ -176,3 +176,16 @@ def test_one_keras_function():
     model = between(made)
     autoinit.initialize(model, (256, 32))
     assert called(model, X).shape == (16, 8)
+
+
+def test_other_activations_are_not_taken_for_those_of_keras() -> None:
+    """With Keras imported, a PyTorch module is centred as one, and an object that is called as a function."""
+    torch = pytest.importorskip("torch")
+
+    class Twice:
+        def __call__(self, x):
+            return 2.0 * np.maximum(x, 0.0)
+
+    relu = autoinit.centered(torch.nn.ReLU())
+    assert isinstance(relu, torch.nn.ReLU) and float(relu.center_shift) == pytest.approx(0.398942, abs=1e-6)
+    assert autoinit.centered(Twice()).shift == pytest.approx(2 * 0.398942, abs=1e-5)

@@ -45,6 +45,7 @@ def test_workers_get_accelerators(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     import ray
 
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("AUTOINIT_RAY_GPUS", "1")
     ray.init(address="local", num_cpus=2, num_gpus=1, include_dashboard=False, log_to_driver=False)
     try:

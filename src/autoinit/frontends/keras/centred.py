@@ -111,10 +111,10 @@ def centred_activation(activation: Any, mean: float, variance: float) -> Any:
 
 def _is_keras_own(function: Any) -> bool:
     """Whether Keras can save the function: one of its own, or one that was registered."""
-    name = getattr(function, "__name__", "")
-    return (getattr(function, "__module__", None) or "").startswith("keras.") or (
-        keras.saving.get_registered_name(function) not in (name, function)
-    )
+    if (getattr(function, "__module__", None) or "").startswith("keras."):
+        return True
+    name = getattr(function, "__name__", None)  # an object, such as a PyTorch module, has none
+    return name is not None and keras.saving.get_registered_name(function) not in (name, function)
 
 
 def on_arrays(function: Callable[..., Any]) -> Callable[[Any], Any]:
