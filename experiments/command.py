@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from autoinit.errors import AutoInitError
+from autoinit.labs.terminal import errors_told
 
 from . import page as results_page
 from .catalogue import EXPERIMENTS
@@ -56,7 +54,7 @@ def run(
     results: Folder = RESULTS,
 ) -> None:
     """Run an experiment. The same command goes on after an interruption."""
-    with _errors_told():
+    with errors_told():
         folder = folder_of(name, preset, results)
         Place(data, device, folder / "checkpoints" if preset == "paper" else None, loaders).into_environment()
         again = ("error", "crashed", "time", "memory") if retry else ()
@@ -68,7 +66,7 @@ def run(
 @app.command()
 def report(name: Name, preset: PresetName = "cpu", results: Folder = RESULTS) -> None:
     """Write the tables and figures of a run, also of one that is still going on."""
-    with _errors_told():
+    with errors_told():
         write(name, preset, results)
         typer.echo((folder_of(name, preset, results) / "results.md").read_text(encoding="utf-8"))
 
@@ -76,15 +74,5 @@ def report(name: Name, preset: PresetName = "cpu", results: Folder = RESULTS) ->
 @app.command()
 def page() -> None:
     """Write experiments/README.md anew from all results."""
-    with _errors_told():
+    with errors_told():
         typer.echo(f"wrote {results_page.write()}")
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """An error of the library is for the person at the terminal: its text, and exit code 2."""
-    try:
-        yield
-    except AutoInitError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None

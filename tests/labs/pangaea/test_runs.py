@@ -136,6 +136,28 @@ def test_evolution_resumes_and_ranks(tmp_path: Path) -> None:
     assert all(a.fitness >= b.fitness for a, b in pairwise(best))
 
 
+@pytest.mark.slow
+def test_the_command_evolve(tmp_path: Path) -> None:
+    words = [
+        "evolve",
+        str(tmp_path),
+        "--preset",
+        "smoke",
+        "--engine",
+        "serial",
+        "--evaluations",
+        "3",
+        "--population",
+        "2",
+    ]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 0, answer.output
+    best = [line.split("  ", 1) for line in answer.output.splitlines() if line.startswith("0.")]
+    assert len(best) == 3 and [float(a) for a, _ in best] == sorted((float(a) for a, _ in best), reverse=True)
+    for _, formula in best:
+        Function.parse(formula)
+
+
 def test_evolution_refuses_unknown_initializations(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="unknown initialization 'he'"):
         evolve_functions(TINY, tmp_path / "j.jsonl", initialization="he")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ...errors import AutoInitError
+from ..terminal import errors_told
 from .function import Function
 from .presets import PRESETS, Preset
 from .presets import preset as named
@@ -48,7 +46,7 @@ def run(
     from .sampling import WORK, jobs
     from .search import limits
 
-    with _errors_told():
+    with errors_told():
         chosen = _chosen(preset, functions, data, device)
         run_jobs(
             jobs(chosen), WORK, folder / JOURNAL, engine=engine.value, workers=workers, limits=limits(chosen),
@@ -60,7 +58,7 @@ def run(
 @app.command()
 def report(folder: Folder, preset: PresetName = "cpu") -> None:
     """Write the tables and figures of a run, also of one that is still going on."""
-    with _errors_told():
+    with errors_told():
         _write(folder, named(preset))
 
 
@@ -76,7 +74,7 @@ def evolve(
     """Evolve functions: children are mutations of the best of a few, and the oldest member leaves."""
     from .search import evolve_functions
 
-    with _errors_told():
+    with errors_told():
         history = evolve_functions(
             _chosen(preset, None, data, device), folder / EVOLUTION, initialization=initialization,
             evaluations=evaluations, population=population, tournament=tournament, engine=engine.value, workers=workers,
@@ -93,7 +91,7 @@ def show(
     """Say what AutoInit makes of one function of N(0, 1)."""
     from ...core.gaussian import analyse_callable
 
-    with _errors_told():
+    with errors_told():
         function = Function.parse(formula)
         found = analyse_callable(function, 0.0, 1.0)
         typer.echo(f"{function.formula}\nof N(0, 1): mean {found.mean:.6g}, second moment {found.second:.6g}")
@@ -115,13 +113,3 @@ def _write(folder: Path, preset: Preset) -> None:
 
     write(folder / JOURNAL, folder, command=f"python -m autoinit.labs.pangaea run {folder} --preset {preset.name}")
     typer.echo((folder / "results.md").read_text(encoding="utf-8"))
-
-
-@contextmanager
-def _errors_told() -> Iterator[None]:
-    """An error of the library is for the person at the terminal: its text, and exit code 2."""
-    try:
-        yield
-    except AutoInitError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
