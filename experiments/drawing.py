@@ -9,11 +9,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from autoinit.labs.drawing import tidy
+
 COLOURS = {"default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00"}
 DASHES = {"default": "--", "autoinit-paper": "-.", "autoinit": "-", "lsuv": "--"}
 MARKERS = {"default": "s", "autoinit-paper": "D", "autoinit": "o", "lsuv": "s"}
 NAMES = {"default": "default", "autoinit-paper": "AutoInit, paper's model", "autoinit": "AutoInit", "lsuv": "LSUV"}
-INK, GRID, CHANCE = "#1b1b1e", "#e5e5e5", "#d62828"
+INK, CHANCE = "#1b1b1e", "#d62828"
 
 
 def figure(width: float, height: float) -> Any:
@@ -50,11 +52,6 @@ def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4, scale: float
 
 def finish(drawn: Any, axes: Iterable[Any], path: Path) -> str:
     """Grids and small letters; save, and return the file's name."""
-    for axis in axes:
-        axis.grid(True, color=GRID, linewidth=0.6)
-        axis.set_axisbelow(True)
-        axis.tick_params(labelsize=8)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
+    tidy(axes)
     drawn.savefig(path)
     return path.name

@@ -119,7 +119,8 @@ def test_command_survives_kill_and_resumes(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = journal.read_text().splitlines()
     assert len(lines) - 1 == len(Journal.read(journal).records) == 9 and set(written) <= set(lines)
-    assert "Failures" in done.stdout or "fail" in done.stdout
+    assert "## How functions failed" in done.stdout
+    assert f"run {tmp_path} --preset smoke" in (tmp_path / "results.md").read_text()
     assert {"results.md", "results.json", "accuracies.png"} <= {p.name for p in tmp_path.iterdir()}
 
 

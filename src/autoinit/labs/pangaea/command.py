@@ -52,14 +52,14 @@ def run(
             jobs(chosen), WORK, folder / JOURNAL, engine=engine.value, workers=workers, limits=limits(chosen),
             title=f"pangaea {chosen.name}", retry=retry or (),
         )  # fmt: skip
-        _write(folder, chosen)
+        _write(folder)
 
 
 @app.command()
-def report(folder: Folder, preset: PresetName = "cpu") -> None:
+def report(folder: Folder) -> None:
     """Write the tables and figures of a run, also of one that is still going on."""
     with errors_told():
-        _write(folder, named(preset))
+        _write(folder)
 
 
 @app.command()
@@ -108,8 +108,10 @@ def _chosen(name: str, functions: int | None, data: Path | None, device: str) ->
     return chosen if functions is None else chosen.changed(functions=functions)
 
 
-def _write(folder: Path, preset: Preset) -> None:
-    from .results import write
+def _write(folder: Path) -> None:
+    from .results import preset_of, write
 
-    write(folder / JOURNAL, folder, command=f"python -m autoinit.labs.pangaea run {folder} --preset {preset.name}")
+    name = preset_of(folder / JOURNAL)
+    command = "" if name is None else f"python -m autoinit.labs.pangaea run {folder} --preset {name}"
+    write(folder / JOURNAL, folder, command=command)
     typer.echo((folder / "results.md").read_text(encoding="utf-8"))

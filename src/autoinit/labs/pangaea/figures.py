@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import OptionError
+from ..drawing import tidy
 from . import figure_data as data
 from .function import Function
 from .statistics import Comparison
@@ -21,7 +22,7 @@ from .trials import NAMES, Trial
 COLOURS = {"default": "#7a7a7a", "autoinit": "#e69f00", "autoinit++": "#0072b2"}
 DASHES = {"default": "--", "autoinit": "-.", "autoinit++": "-"}
 OMISSION = " …"
-RED, BLUE, INK, GRID = "#d62828", "#2a6fbb", "#1b1b1e", "#e5e5e5"
+RED, BLUE, INK = "#d62828", "#2a6fbb", "#1b1b1e"
 
 
 def accuracies(trials: Sequence[Trial], comparison: Comparison, path: str | Path | None = None) -> Any:
@@ -200,12 +201,7 @@ def _legend_below(figure: Any, axis: Any, columns: int) -> None:
 
 
 def _finish(figure: Any, axes: Sequence[Any], path: str | Path | None) -> Any:
-    for axis in axes:
-        axis.grid(True, color=GRID, linewidth=0.6)
-        axis.set_axisbelow(True)
-        axis.tick_params(labelsize=8)
-        for side in ("top", "right"):
-            axis.spines[side].set_visible(False)
+    tidy(axes)
     if path is not None:
         figure.savefig(path)
     return figure

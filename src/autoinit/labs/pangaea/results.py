@@ -11,8 +11,10 @@ from typing import Any
 
 from ...errors import OptionError
 from ..evolution import Journal, Record
+from ..evolution.encoding import same
 from . import figures
 from .function import Function
+from .presets import PRESETS
 from .statistics import Comparison, compare
 from .tables import markdown
 from .trials import Trial, by_initialization, last_words
@@ -48,6 +50,15 @@ def validation_images(journal: Path | str) -> int:
                           where=str(journal), received=repr(sorted(map(str, sizes))),
                           fix="give it: validation_size=5000")  # fmt: skip
     return int(sizes.pop())
+
+
+def preset_of(journal: Path | str) -> str | None:
+    """The name of the preset whose setting the journal's trainings have, wherever their data and device were."""
+    elsewhere = {"directory": None, "device": "cpu"}
+    settings = [{**record.payload.get("setting", {}), **elsewhere} for record in _records(journal)]
+    return next(
+        (p.name for p in PRESETS.values() if settings and all(same(s, p.setting.to_dict()) for s in settings)), None
+    )
 
 
 def write(
