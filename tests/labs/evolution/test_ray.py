@@ -25,7 +25,7 @@ def test_the_same_as_with_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     names = ("work", "loop", "allocate", "abort", "raise", "threads")
     jobs = [Job(name, {"deed": name}) for name in names]
-    options: dict[str, Any] = {"limits": Limits(seconds=4.0, bytes=160 << 20), "progress": False}
+    options: dict[str, Any] = {"limits": Limits(seconds=8.0, bytes=160 << 20), "progress": False}
     here = run(jobs, "deeds:deeds", tmp_path / "here.jsonl", **options)
     assert [here[name].status for name in names] == ["done", "time", "memory", "crashed", "error", "done"]
 

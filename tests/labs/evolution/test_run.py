@@ -89,13 +89,13 @@ def test_how_jobs_end(path: Path) -> None:
         "print",
         "threads",
     )
-    outcomes = go(deeds(*names), "deeds", path, limits=Limits(seconds=3.0, bytes=160 * MEGABYTE))
+    outcomes = go(deeds(*names), "deeds", path, limits=Limits(seconds=6.0, bytes=160 * MEGABYTE))
     assert {key: o.status for key, o in outcomes.items()} == {
         "work": "done", "print": "done", "threads": "done", "loop": "time", "allocate": "memory", "short": "memory",
         "abort": "crashed", "leave": "crashed", "raise": "error", "exit": "error", "number": "error", "object": "error",
     }  # fmt: skip
     assert all((o.value is None) == (o.status != "done") for o in outcomes.values())
-    assert 3.0 <= outcomes["loop"].seconds < 10.0 and "after 3 s" in outcomes["loop"].message
+    assert 6.0 <= outcomes["loop"].seconds < 30.0 and "after 6 s" in outcomes["loop"].message
     assert (outcomes["allocate"].peak_bytes or 0) > 160 * MEGABYTE
     assert outcomes["threads"].value == {"threads": "1"}
     for name, text in {
