@@ -81,8 +81,8 @@ PRESETS = {
 """paper: Imagenette from the user's folder, 105 epochs as in the appendix, 135 runs.
 
 cpu: CIFAR-10, a quarter of the width and a third of the depth, 450 steps of 32 images without RandAugment, Mixup and
-CutMix, the largest learning rate 1e-3 for the shorter run, 2,000 test images; 135 runs of about 16 core-seconds
-(33 ms per step): 18 minutes on two cores.
+CutMix, the largest learning rate 1e-3 for the shorter run, 2,000 test images; 135 runs of about 20 core-seconds
+(40 ms per step): 24 minutes on two cores.
 """
 
 
