@@ -15,12 +15,12 @@ import pytest
 
 from autoinit.labs.evolution import Job, Journal, run
 
-JOBS = 12
+JOBS = 24
 SCRIPT = f"""
 from autoinit.labs.evolution import Job, run
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-jobs = [Job(f"job {{k}}", {{"x": k, "sleep": 0.15}}) for k in range({JOBS})]
+jobs = [Job(f"job {{k}}", {{"x": k, "sleep": 0.2}}) for k in range({JOBS})]
 run(jobs, "deeds:double", sys.argv[1], progress=False)
 """
 
@@ -33,7 +33,7 @@ def begin(path: Path) -> subprocess.Popen[bytes]:
 
 
 def wait_for(lines: int, path: Path, process: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not path.exists() or path.read_bytes().count(b"\n") < lines:
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.005)
@@ -51,7 +51,7 @@ def gone(process: int) -> bool:
     return state in "ZX"
 
 
-def all_gone(processes: list[int], within: float = 5.0) -> bool:
+def all_gone(processes: list[int], within: float = 60.0) -> bool:
     deadline = time.monotonic() + within
     while not all(map(gone, processes)) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -71,9 +71,7 @@ def test_killed_twice(tmp_path: Path) -> None:
     done = set(Journal.read(path).outcomes)
     assert 6 <= len(done) < JOBS
     before = path.read_bytes()
-    outcomes = run(
-        [Job(f"job {k}", {"x": k, "sleep": 0.15}) for k in range(JOBS)], "deeds:double", path, progress=False
-    )
+    outcomes = run([Job(f"job {k}", {"x": k, "sleep": 0.2}) for k in range(JOBS)], "deeds:double", path, progress=False)
     assert path.read_bytes().startswith(before[: before.rfind(b"\n") + 1]), "what was finished stays as it was"
     keys = Counter(json.loads(line)["key"] for line in path.read_text().splitlines()[1:])
     assert keys == Counter(f"job {k}" for k in range(JOBS))
@@ -86,7 +84,7 @@ def test_ctrl_c(tmp_path: Path) -> None:
     wait_for(4, path, process)
     workers = children(process.pid)
     process.send_signal(signal.SIGINT)
-    errors = process.communicate(timeout=20)[1]
+    errors = process.communicate(timeout=120)[1]
     assert errors.rstrip().endswith(b"KeyboardInterrupt") and process.returncode != 0
     assert all_gone(workers, within=0.0), "they are gone before the run returns"
     assert not path.with_name(path.name + ".lock").exists()

@@ -28,7 +28,7 @@ graphs = st.recursive(leaves, _larger, max_leaves=8).filter(lambda graph: graph.
 
 
 @given(graphs)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300, deadline=None, derandomize=True)
 def test_what_is_written_is_read_again_exactly(graph):
     function = Function(graph)
     assert Function.parse(function.formula) == function
@@ -36,7 +36,7 @@ def test_what_is_written_is_read_again_exactly(graph):
 
 
 @given(graphs)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_python_gives_the_formula_the_same_value(graph):
     """The text is also valid Python with the meaning that it has here (with parameters and x as numbers)."""
     function = Function(graph)
