@@ -17,7 +17,7 @@ from torch import Tensor, nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import baselines  # noqa: E402
-from autoinit.errors import OptionError  # noqa: E402
+from autoinit.errors import OptionError, PlanError  # noqa: E402
 
 
 class Residual(nn.Module):
@@ -225,6 +225,29 @@ def test_constant_signal_warns_and_leaves_the_weight() -> None:
 def test_bad_options(bad: dict) -> None:
     with pytest.raises(OptionError):
         baselines.lsuv(net(), batch(), **bad)
+
+
+@pytest.mark.parametrize("pre", ["orthogonal", None])
+def test_a_plan_that_is_at_hand_saves_tracing(pre: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    from autoinit.baselines import layer_sequential_torch
+
+    first, second = net(), net()
+    plan = autoinit.plan(first, (1, 3, 12, 12))
+    expected = baselines.lsuv(first, batch(), pre=pre)
+    monkeypatch.delattr(layer_sequential_torch, "analyse")
+    assert baselines.lsuv(second, batch(), pre=pre, plan=plan) == expected
+    assert all(torch.equal(a, b) for a, b in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_a_plan_of_another_model_is_refused() -> None:
+    model, other = net(), nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2))
+    before = [p.clone() for p in model.parameters()]
+    for pre in ("orthogonal", None):
+        with pytest.raises(PlanError, match="made for another model"):
+            baselines.lsuv(model, batch(), pre=pre, plan=autoinit.plan(other, (2, 4)))
+    with pytest.raises(OptionError, match=r"'plan' takes a plan"):
+        baselines.lsuv(model, batch(), plan="plan.json")  # type: ignore[arg-type]
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
 
 
 def test_importing_the_baselines_imports_no_framework() -> None:

@@ -46,7 +46,7 @@ def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: A
     return model
 
 
-LSUV_OPTIONS = ("samples", "pre", "tolerance", "iterations", "target", "training")
+LSUV_OPTIONS = ("samples", "pre", "tolerance", "iterations", "target", "training", "plan")
 
 
 def _only(scheme: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import warnings
 from typing import Any
 
 from ..api import front_end_of
+from ..core.plan import Plan
 from ..errors import OptionError
 from .schemes import SCHEMES, known_scheme
 
@@ -25,6 +26,7 @@ def lsuv(
     seed: int = 0,
     target: float = 1.0,
     training: bool = True,
+    plan: Plan | None = None,
 ) -> dict[str, float]:
     """Initialize `model` in place; return the variance that every rescaled weight's output ended with.
 
@@ -34,6 +36,8 @@ def lsuv(
     pre: the classical scheme that is rescaled; None keeps the present weights.
     tolerance: the relative deviation from `target` that is accepted.
     iterations: how often one weight is rescaled at most.
+    plan: of this model, from `autoinit.plan`: it says which weights there are and who uses them. If it is at hand already,
+        as for many seeds or batches, tracing the model again is saved.
 
     Frozen parameters are left alone. A parameter that several layers share is scaled for the first of them.
     """
@@ -49,13 +53,16 @@ def lsuv(
     if not 0 < target < float("inf") or not tolerance > 0:
         raise OptionError("'target' and 'tolerance' take positive numbers", where="lsuv",
                           received=f"{target}, {tolerance}", fix="target=1.0, tolerance=0.1")  # fmt: skip
+    if plan is not None and not isinstance(plan, Plan):
+        raise OptionError("'plan' takes a plan", where="option 'plan'", received=type(plan).__name__,
+                          fix="plan=autoinit.plan(model, inputs)")  # fmt: skip
     if front_end_of(model).NAME == "torch":
         from .layer_sequential_torch import scaled
     else:
         from .layer_sequential_keras import scaled
     variances, failed = scaled(
         model, inputs, samples=samples, pre=pre, tolerance=tolerance, iterations=iterations, seed=seed, target=target,
-        training=training,
+        training=training, plan=plan,
     )  # fmt: skip
     if failed:
         what = f"{len(failed)} layers, the first {failed[0]}: output constant or not finite"

@@ -25,16 +25,17 @@ from ..frontends.keras.tape import Entry
 from ..frontends.keras.variables import as_array, parameters_of
 from ..frontends.keras.walk import walk
 from ..measurement import key_of
-from .schemes import classical, scheme_plan
+from .schemes import classical, fits, scheme_plan
 
 
 def scaled(
     model: Any, inputs: Any, *, samples: int | None, pre: str | None, tolerance: float, iterations: int, seed: int,
-    target: float, training: bool,
+    target: float, training: bool, plan: Plan | None = None,
 ) -> tuple[dict[str, float], list[str]]:  # fmt: skip
     """The variances that the outputs of rescaled weights ended with, and the weights that could not be scaled."""
     given = _first(inputs, samples)
-    plan = analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    fits(plan, parameters_of(model))
     if pre == "default":
         classical(model, pre, seed)
     elif pre is not None:

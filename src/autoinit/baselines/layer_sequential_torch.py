@@ -21,19 +21,20 @@ from ..core.plan import Plan
 from ..frontends.torch.inputs import call_arguments
 from ..frontends.torch.measure import Key, moments, record
 from ..measurement import key_of
-from .schemes import classical, scheme_plan
+from .schemes import classical, fits, scheme_plan
 
 PASSES = 4
 
 
 def scaled(
     model: nn.Module, inputs: Any, *, samples: int | None, pre: str | None, tolerance: float, iterations: int,
-    seed: int, target: float, training: bool,
+    seed: int, target: float, training: bool, plan: Plan | None = None,
 ) -> tuple[dict[str, float], list[str]]:  # fmt: skip
     """The variances that the outputs of rescaled weights ended with, and the weights that could not be scaled."""
     args, kwargs = tree_map(lambda item: _first(item, samples), call_arguments(inputs))
     given = kwargs if not args else (*args, kwargs) if kwargs else tuple(args)
-    plan = analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    fits(plan, dict(model.named_parameters()))
     _prepare(model, plan, pre, seed)
     scaler = _Scaler(model, plan, target, tolerance, iterations)
     for _ in range(PASSES):

@@ -9,6 +9,7 @@ forward contracts by hand (einsum, x @ W) are set too.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from ..api import front_end_of
 from ..api import plan as analyse
 from ..core.plan import ParameterPlan, PartPlan, Plan
-from ..errors import InputError, OptionError
+from ..errors import InputError, OptionError, PlanError
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,14 @@ def fans(shape: list[int], rows: list[int], groups: int = 1) -> tuple[float, flo
     outputs = prod(shape[a] for a in rows)
     inputs = prod(shape) / max(outputs, 1)
     return (inputs, outputs * taps / groups) if 0 in rows else (inputs / groups, outputs * taps)
+
+
+def fits(plan: Plan, parameters: Container[str]) -> None:
+    """A plan of another model is refused before anything is written."""
+    for entry in plan.parameters:
+        if entry.name not in parameters:
+            raise PlanError("the plan was made for another model", where=entry.name, received="no such parameter",
+                            fix="plan=autoinit.plan(model, inputs)")  # fmt: skip
 
 
 def needs_inputs(model: Any, inputs: Any, scheme: str) -> None:
