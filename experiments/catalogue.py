@@ -10,7 +10,17 @@ from typing import Any, Protocol
 from autoinit.errors import OptionError
 from autoinit.labs.evolution import Job
 
-from . import data_dependent, hyperparameters, imagenet, learning_rates, schedules, signals, transformers
+from . import (
+    data_dependent,
+    hyperparameters,
+    imagenet,
+    initializations,
+    learning_rates,
+    overhead,
+    schedules,
+    signals,
+    transformers,
+)
 from .claim import Claim
 from .trials import Trial
 
@@ -52,6 +62,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "transformers": transformers,
     "imagenet": imagenet,
     "data_dependent": data_dependent,
+    "overhead": overhead,
+    "initializations": initializations,
 }  # type: ignore[dict-item]
 """In the order of the paper."""
 
