@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-YES, PARTLY, NO, UNKNOWN = "yes", "partly", "no", "not run"
+YES, PARTLY, NO = "yes", "partly", "no"
+INCOMPLETE, UNKNOWN = "incomplete", "not run"
+"""Some of the jobs that a claim needs have not ended or failed; none was run."""
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,9 @@ class Claim:
     judge: Callable[[Mapping[str, Any]], Finding | None]
 
     def of(self, summary: Mapping[str, Any] | None) -> Finding:
-        found = None if summary is None else self.judge(summary)
-        return Finding("not run", UNKNOWN) if found is None else found
+        if summary is None:
+            return Finding("not run", UNKNOWN)
+        return self.judge(summary) or Finding("results that this needs are missing", INCOMPLETE)
 
 
 def share(count: int, total: int, some: float = 0.5) -> str:

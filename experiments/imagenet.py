@@ -21,7 +21,7 @@ from .networks import COATNET_DEFAULT
 from .pictures import Pictures
 from .tables import percent, table
 from .training_job import WORK, Training
-from .trials import Trial, median_of, spread, where
+from .trials import Trial, median_of, mostly_learned, spread, where
 
 __all__ = ["CLAIMS", "PRESETS", "TITLE", "WORK", "figures", "jobs", "losses", "summary", "tables"]
 
@@ -67,10 +67,12 @@ def jobs(preset: Preset) -> list[Job]:
 
 
 def summary(trials: Sequence[Trial], preset: Preset) -> dict[str, Any]:
+    """Of each initialization that has a result: the spread of top-1, the median of top-5."""
+    known = {scheme: where(trials, scheme=scheme) for scheme in SCHEMES}
     return {
-        scheme: {"top1": spread(found), "top5": median_of([t for t in found if not t.diverged], "top5")}
-        for scheme in SCHEMES
-        if (found := where(trials, scheme=scheme))
+        scheme: {"top1": top1, "top5": median_of([t for t in found if not t.diverged], "top5")}
+        for scheme, found in known.items()
+        if (top1 := spread(found))
     }
 
 
@@ -99,15 +101,21 @@ def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
 
 
 def losses(summary: Mapping[str, Any]) -> list[str]:
-    finding = _improves(summary)
-    return [finding.ours] if finding and finding.agrees != YES else []
+    if any(scheme not in summary for scheme in SCHEMES):
+        return []
+    both = zip(("top-1", "top-5"), *(_medians(summary, scheme) for scheme in SCHEMES), strict=True)
+    return [f"{name}: AutoInit {percent(ours)}, default {percent(d)}" for name, d, ours in both if d > ours]
+
+
+def _medians(summary: Mapping[str, Any], scheme: str) -> tuple[float, float]:
+    return summary[scheme]["top1"]["median"], summary[scheme]["top5"] or 0.0
 
 
 def _improves(summary: Mapping[str, Any]) -> Finding | None:
     if any(scheme not in summary for scheme in SCHEMES):
         return None
-    default, ours = ((summary[s]["top1"]["median"], summary[s]["top5"] or 0.0) for s in SCHEMES)
-    better = sum(a > d for d, a in zip(default, ours, strict=True))
+    default, ours = (_medians(summary, scheme) for scheme in SCHEMES)
+    better = mostly_learned(summary["autoinit"]["top1"]) * sum(a > d for d, a in zip(default, ours, strict=True))
     text = " to ".join(f"{percent(one)} / {percent(five)}" for one, five in (default, ours))
     return Finding(f"top-1 / top-5 from {text}", (NO, PARTLY, YES)[better])
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from .claim import NO, PARTLY, YES, Claim, Finding, share
 from .pictures import Pictures
 from .tables import number, percent, table
 from .training_job import WORK, Training
-from .trials import Trial, spread, where
+from .trials import Trial, mostly_diverged, mostly_learned, spread, where
 
 __all__ = ["CLAIMS", "PRESETS", "TITLE", "WORK", "figures", "jobs", "losses", "summary", "tables"]
 
@@ -113,8 +114,8 @@ def tables(summary: Mapping[str, Any]) -> str:
 def _cell(point: Mapping[str, Any] | None) -> str:
     if point is None:
         return ""
-    shown = "-" if 2 * point["diverged"] > point["runs"] else percent(point["median"])
-    return f"**{shown}**" if 2 * point["learned"] > point["runs"] else shown
+    shown = "-" if mostly_diverged(point) else percent(point["median"])
+    return f"**{shown}**" if mostly_learned(point) else shown
 
 
 def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
@@ -139,7 +140,7 @@ def _draw(axis: Any, curve: Mapping[str, Any]) -> None:
     look = drawing.style(curve["scheme"])
     rates = [point["rate"] for point in curve["points"]]
     axis.plot(rates, [100 * point["median"] for point in curve["points"]], markerfacecolor="white", **look)
-    learned = [point for point in curve["points"] if 2 * point["learned"] > point["runs"]]
+    learned = [point for point in curve["points"] if mostly_learned(point)]
     look = {**look, "linestyle": "none", "label": None}
     axis.plot([p["rate"] for p in learned], [100 * p["median"] for p in learned], **look)
 
@@ -155,11 +156,11 @@ def losses(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _learned(summary: Mapping[str, Any], scheme: str) -> dict[int, list[float]] | None:
-    """For each depth the rates that worked; None while a run is missing."""
-    curves = [curve for curve in summary["curves"] if curve["scheme"] == scheme]
+    """For each depth, the shallowest first, the rates that worked; None while a run is missing."""
+    curves = sorted((c for c in summary["curves"] if c["scheme"] == scheme), key=lambda c: c["depth"])
     if any(len(curve["points"]) < len(summary["rates"]) for curve in curves):
         return None
-    return {c["depth"]: [p["rate"] for p in c["points"] if 2 * p["learned"] > p["runs"]] for c in curves}
+    return {c["depth"]: [p["rate"] for p in c["points"] if mostly_learned(p)] for c in curves}
 
 
 def _shown(found: Mapping[int, Sequence[float]]) -> str:
@@ -194,6 +195,21 @@ def _autoinit_everywhere(summary: Mapping[str, Any]) -> Finding | None:
     return Finding(_shown(found), share(sum(bool(rates) for rates in found.values()), len(found)))
 
 
+def _undiminished(summary: Mapping[str, Any]) -> Finding | None:
+    """From each depth to the next neither the number of rates that work nor the largest of them shrinks.
+
+    Partly: one of the two does. No: both do, or some depth works with no rate at all.
+    """
+    found = _learned(summary, "autoinit")
+    if found is None:
+        return None
+    counts, largest = [len(r) for r in found.values()], [max(r, default=0.0) for r in found.values()]
+    text = f"rates that work: {', '.join(map(str, counts))}; the largest: {', '.join(map(_largest, found.values()))}"
+    depths = ", ".join(f"ResNet-{depth}" for depth in found)
+    shrinking = sum(any(b < a for a, b in pairwise(values)) for values in (counts, largest))
+    return Finding(f"{text} ({depths})", NO if 0 in counts else (YES, PARTLY, NO)[shrinking])
+
+
 def _largest(rates: Sequence[float]) -> str:
     return number(max(rates)) if rates else "none"
 
@@ -211,7 +227,7 @@ CLAIMS = [
     Claim("ResNet-56 without norm, default: needs a learning rate between 1e-8 and 0.5e-3", "1e-8 to 0.5e-3",
           _default_shallow),
     Claim("ResNet-164 and ResNet-812 without norm, default: no learning rate works", "none", _default_deep),
-    Claim("AutoInit trains all three depths, and its effect does not diminish with depth", "1e-4 to 0.05 at all depths",
-          _autoinit_everywhere),
+    Claim("AutoInit trains all three depths", "1e-4 to 0.05 at all depths", _autoinit_everywhere),
+    Claim("The effect of AutoInit does not diminish with depth", "1e-4 to 0.05 at all depths", _undiminished),
     Claim("AutoInit allows higher learning rates than the default", "0.05 against 0.5e-3", _larger_rates),
 ]  # fmt: skip

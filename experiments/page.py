@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .catalogue import EXPERIMENTS
-from .claim import NO, PARTLY, UNKNOWN, YES, Finding
-from .results import MAIN, RESULTS, folder_of, saved
+from .claim import INCOMPLETE, NO, PARTLY, UNKNOWN, YES, Finding
+from .results import MAIN, RESULTS, folder_of, progress_of, saved
 from .tables import table
 
 PAGE = Path(__file__).with_name("README.md")
@@ -35,9 +35,9 @@ def findings(summaries: dict[str, Any]) -> list[tuple[str, Any, Finding]]:
 
 def _claims(summaries: dict[str, Any]) -> str:
     found = findings(summaries)
-    counts = {word: sum(f.agrees == word for _, _, f in found) for word in (YES, PARTLY, NO, UNKNOWN)}
+    counts = {word: sum(f.agrees == word for _, _, f in found) for word in (YES, PARTLY, NO, INCOMPLETE, UNKNOWN)}
     rows = [
-        [claim.text, f"`run {name}{_option(summaries[name])}`", finding.ours, claim.paper, finding.agrees]
+        [claim.text, f"`{_command(name, summaries[name])}`", finding.ours, claim.paper, finding.agrees]
         for name, claim, finding in found
     ]
     head = ["the paper's claim", "`python -m experiments …`", "ours", "the paper's", "agrees"]
@@ -52,27 +52,27 @@ def _losses(summaries: dict[str, Any]) -> str:
     """Every point of the experiments at which another initialization does better than AutoInit."""
     told = [f"- {EXPERIMENTS[name].TITLE}: {loss}" for name, s in summaries.items() if s for loss in _lost(name, s)]
     lines = "\n".join(told) if told else "No such point in the results so far."
-    return (
-        f"## Where AutoInit loses\n\nAll points at which another initialization has the higher accuracy.\n\n{lines}\n"
-    )
+    head = "All points at which another initialization has the higher accuracy, or needs less time."
+    return f"## Where AutoInit loses\n\n{head}\n\n{lines}\n"
 
 
 def _lost(name: str, summary: Any) -> list[str]:
     return EXPERIMENTS[name].losses(summary)
 
 
-def _option(summary: Any) -> str:
-    return "" if summary is None or summary["preset"] == MAIN else f" --preset {summary['preset']}"
+def _command(name: str, summary: Any) -> str:
+    """What was run; what is to be run where there is no result."""
+    preset = summary["preset"] if summary else MAIN if MAIN in EXPERIMENTS[name].PRESETS else "paper"
+    return f"run {name}" + ("" if preset == MAIN else f" --preset {preset}")
 
 
 def _section(name: str, summary: Any, results: Path) -> str:
     one = EXPERIMENTS[name]
     head = f"## {one.TITLE}\n\n"
     if summary is None:
-        return head + f"Not run. `python -m experiments run {name}{'' if MAIN in one.PRESETS else ' --preset paper'}`\n"
+        return head + f"Not run. `python -m experiments {_command(name, None)}`\n"
     folder = folder_of(name, summary["preset"], Path("results"))
     pictures = sorted(path.name for path in folder_of(name, summary["preset"], results).glob("*.png"))
     links = "\n".join(f"\n![{p.removesuffix('.png').replace('_', ' ')}]({(folder / p).as_posix()})" for p in pictures)
-    ended = f"{summary['ended']} of {summary['jobs']} jobs"
-    note = f"Preset `{summary['preset']}`, {ended}. [Tables]({(folder / 'results.md').as_posix()})"
+    note = f"Preset `{summary['preset']}`: {progress_of(summary)} [Tables]({(folder / 'results.md').as_posix()})"
     return f"{head}{note}\n{links}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -61,15 +61,37 @@ def read(name: str, preset: str, results: Path = RESULTS) -> list[Trial]:
 
 def write(name: str, preset: str, results: Path = RESULTS) -> dict[str, Any]:
     """Write results.json, results.md and the figures of what has ended; returns the summary."""
-    chosen, one, folder = preset_of(name, preset), experiment(name), folder_of(name, preset, results)
-    trials, total = read(name, preset, results), len(one.jobs(chosen))
-    failed = [trial for trial in trials if trial.status != "done"]
-    head = {"experiment": name, "preset": preset, "jobs": total, "ended": len(trials), "failed": len(failed)}
-    summary = {**head, **one.summary(trials, chosen)}
-    drawn = one.figures(trials, chosen, folder)
-    _replace(folder / "results.json", json.dumps(_plain(summary), indent=1, allow_nan=False) + "\n")
+    one, folder, trials = experiment(name), folder_of(name, preset, results), read(name, preset, results)
+    summary = summarized(name, preset, trials)
+    drawn = one.figures(trials, preset_of(name, preset), folder)
+    _replace(folder / "results.json", as_json(summary))
     _replace(folder / "results.md", _page(one.TITLE, summary, one.tables(summary), drawn))
     return summary
+
+
+def summarized(name: str, preset: str, trials: Sequence[Trial]) -> dict[str, Any]:
+    """How many of the jobs ended and failed, and the experiment's own summary."""
+    one, chosen = experiment(name), preset_of(name, preset)
+    head = {
+        "experiment": name,
+        "preset": preset,
+        "jobs": len(one.jobs(chosen)),
+        "ended": len(trials),
+        "failed": sum(trial.failed for trial in trials),
+    }
+    return {**head, **one.summary(trials, chosen)}
+
+
+def as_json(summary: Mapping[str, Any]) -> str:
+    return json.dumps(_plain(dict(summary)), indent=1, allow_nan=False) + "\n"
+
+
+def progress_of(summary: Mapping[str, Any]) -> str:
+    """How many jobs have ended, and how many of them without a result."""
+    told = f"{summary['ended']} of {summary['jobs']} jobs have ended"
+    if not summary["failed"]:
+        return f"{told}."
+    return f"{told}, {summary['failed']} of them failed and are left out (`run --retry` tries them again)."
 
 
 def saved(name: str, results: Path = RESULTS) -> dict[str, Any] | None:
@@ -83,10 +105,8 @@ def saved(name: str, results: Path = RESULTS) -> dict[str, Any] | None:
 
 def _page(title: str, summary: dict[str, Any], tables: str, drawn: list[str]) -> str:
     command = f"python -m experiments run {summary['experiment']} --preset {summary['preset']}"
-    ended = f"{summary['ended']} of {summary['jobs']} jobs have ended"
-    ended += f", {summary['failed']} of them with an error." if summary["failed"] else "."
     pictures = "".join(f"\n![{name.removesuffix('.png').replace('_', ' ')}]({name})\n" for name in drawn)
-    return f"# {title}\n\n`{command}`\n\n{ended}\n\n{tables}{pictures}"
+    return f"# {title}\n\n`{command}`\n\n{progress_of(summary)}\n\n{tables}{pictures}"
 
 
 def _plain(value: Any) -> Any:

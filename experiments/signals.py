@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, log10
+from math import inf, isfinite, log, log10
 from pathlib import Path
 from typing import Any
 
 from autoinit.labs.evolution import Job
 
 from . import signal_figures
-from .claim import NO, PARTLY, YES, Claim, Finding, share
+from .claim import NO, PARTLY, YES, Claim, Finding
 from .signal_job import WORK
 from .tables import number, table
 from .trials import Trial
@@ -27,6 +27,17 @@ DEFAULTS = {"all_cnn_c": "glorot_uniform", "preactivation_resnet": "he_normal"}
 """What the paper calls the default initialization of each network."""
 NEAR = 2.0
 """A weight layer whose variance is within this factor of 1 counts as approximately 1."""
+USUAL = {"activation": "relu", "dropout": 0.5}
+"""What All-CNN-C has where the other is varied: this network is in both panels."""
+STABLE = 100.0
+"""A network all of whose variances are within this factor of 1 counts as stable."""
+VANISHED = 0.1
+"""A variance below this, where 1 went in, has vanished."""
+LINEAR, EXPONENTIAL = 1.5, 2.0
+"""Growth like depth^k from the shallowest to the deepest network: k below the first, k above the second.
+
+A sum of n branches of equal variance has k = 1. With three depths an exponential cannot be told from a high power.
+"""
 
 
 @dataclass(frozen=True)
@@ -76,20 +87,23 @@ def jobs(preset: Preset) -> list[Job]:
 
 
 def summary(trials: Sequence[Trial], preset: Preset) -> dict[str, Any]:
-    """Per network: the last weight layer but one, the range, and how well prediction and measurement agree."""
-    return {"networks": [{**trial.at, **_digest(trial)} for trial in trials if trial.status == "done"]}
+    """Per network: what leaves the last weight layer, the range, and how well prediction and measurement agree."""
+    done = [trial for trial in trials if not trial.failed]
+    known = [trial.at for trial in done]
+    missing = [job.payload["at"] for job in jobs(preset) if job.payload["at"] not in known]
+    return {"networks": [{**trial.at, **_digest(trial)} for trial in done], "missing": missing}
 
 
 def _digest(trial: Trial) -> dict[str, Any]:
     weight, predicted, measured = (trial.value[name] for name in ("weight", "predicted", "measured"))
     seen = [measured[k] for k in weight]
-    whole = [v for v in measured if isfinite(v) and v > 0]
+    whole = [v for v in measured if isfinite(v)]
     pairs = [(p, m) for p, m in zip(predicted, measured, strict=True) if isfinite(m) and m > 0 and 0 < p < 1e30]
     off = sorted(abs(log10(p / m)) for p, m in pairs)
     return {
         "tensors": len(measured),
         "weight_layers": len(weight),
-        "output": seen[-1],
+        "last_weight_layer": seen[-1],
         "lowest": min(whole, default=None),
         "highest": max(whole, default=None),
         "overflow": not all(isfinite(v) for v in seen),
@@ -102,11 +116,12 @@ def tables(summary: Mapping[str, Any]) -> str:
     rows = [
         [one["panel"], number(one["value"]), one["scheme"], str(one["weight_layers"]), _short(one["lowest"]),
          "overflow" if one["overflow"] else _short(one["highest"]),
-         "overflow" if one["overflow"] else _short(one["output"]),
+         "overflow" if one["overflow"] else _short(one["last_weight_layer"]),
          f"{one['near_one']} of {one['weight_layers']}", _short(one["typical_factor"])]
         for one in summary["networks"]
     ]  # fmt: skip
-    head = ["panel", "", "initialization", "weight layers", "lowest variance", "highest", "output", "within 2× of 1",
+    head = ["panel", "", "initialization", "weight layers", "lowest variance", "highest",
+            "after the last weight layer", "weight layers within 2× of 1",
             "predicted / measured, typical factor"]  # fmt: skip
     return table(head, rows)
 
@@ -126,7 +141,7 @@ FIGURES = {
 def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
     drawn = []
     for panel, name in FIGURES.items():
-        found = [trial for trial in trials if trial.status == "done" and trial.at["panel"] == panel]
+        found = [trial for trial in trials if not trial.failed and trial.at["panel"] == panel]
         if found:
             drawn.append(signal_figures.draw(found, panel, folder / name))
     return drawn
@@ -137,68 +152,108 @@ def losses(summary: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _networks(summary: Mapping[str, Any], panels: Sequence[str], scheme: str) -> list[Mapping[str, Any]]:
-    return [one for one in summary["networks"] if one["panel"] in panels and one["scheme"] == scheme]
+def _networks(summary: Mapping[str, Any], panels: Sequence[str], scheme: str) -> list[Mapping[str, Any]] | None:
+    """The networks of these panels, each once, shallow ones first; None while one of the panels is not complete."""
+    if any(one["panel"] in panels for one in summary["missing"]):
+        return None
+    found: dict[Any, Mapping[str, Any]] = {}
+    for one in summary["networks"]:
+        if one["panel"] in panels and one["scheme"] == scheme:
+            shared = USUAL.get(one["panel"]) == one["value"]
+            found.setdefault("usual" if shared else (one["panel"], one["value"]), one)
+    return list(found.values()) or None
+
+
+def _both(summary: Mapping[str, Any], panel: str) -> Any:
+    """(default, AutoInit) at each depth of residual networks."""
+    default, ours = (_networks(summary, (panel,), scheme) for scheme in ("default", "autoinit"))
+    return None if default is None or ours is None else (default, ours)
+
+
+def _highest(one: Mapping[str, Any]) -> float:
+    return inf if one["overflow"] else float(one["highest"])
+
+
+def _stable(one: Mapping[str, Any]) -> bool:
+    return _highest(one) <= STABLE and one["lowest"] >= 1 / STABLE
 
 
 def _default_vanishes(summary: Mapping[str, Any]) -> Finding | None:
     found = _networks(summary, ("activation", "dropout"), "default")
-    if not found:
+    if found is None:
         return None
-    outputs = [one["output"] for one in found]
-    low = sum(v < 0.1 for v in outputs)
-    ours = f"output variance {min(outputs):.2g} to {max(outputs):.2g}; below 0.1 in {low} of {len(found)} networks"
-    return Finding(ours, YES if 2 * low >= len(found) else PARTLY if low else NO)
+    last = [one["last_weight_layer"] for one in found]
+    low = sum(v is not None and v < VANISHED for v in last)
+    known = [v for v in last if v is not None and isfinite(v)]
+    shown = f"{min(known):.2g} to {max(known):.2g}" if known else "overflow"
+    text = f"variance after the last weight layer {shown}; below {VANISHED} in {low} of {len(found)} networks"
+    return Finding(text, YES if 2 * low >= len(found) else PARTLY if low else NO)
 
 
 def _autoinit_returns_to_one(summary: Mapping[str, Any]) -> Finding | None:
     found = _networks(summary, ("activation", "dropout"), "autoinit")
-    if not found:
+    if found is None:
         return None
     near, layers = (sum(one[name] for one in found) for name in ("near_one", "weight_layers"))
-    ours = f"{near} of {layers} weight layers measured between 0.5 and 2"
-    return Finding(ours, YES if near >= 0.95 * layers else PARTLY if near >= 0.75 * layers else NO)
+    text = f"{near} of {layers} weight layers (of {len(found)} networks) measured between 0.5 and 2"
+    return Finding(text, YES if near >= 0.95 * layers else PARTLY if near >= 0.75 * layers else NO)
 
 
 def _growth_with_norm(summary: Mapping[str, Any]) -> Finding | None:
-    """Between norms the sum of n blocks of equal variance grows like n: it cannot be exponential."""
-    ours, by_scheme = [], {}
-    for scheme in ("default", "autoinit"):
-        found = _networks(summary, ("norm",), scheme)
-        if not found:
-            return None
-        by_scheme[scheme] = [one["highest"] for one in found]
-        ours.append(f"{scheme} " + ", ".join(f"{one['highest']:.3g}" for one in found))
-    depths = [one["value"] for one in _networks(summary, ("norm",), "default")]
-    exponential = by_scheme["default"][-1] > by_scheme["default"][0] * (depths[-1] / depths[0]) ** 2
-    text = "highest variance at depths " + ", ".join(map(str, depths)) + ": " + "; ".join(ours)
-    return Finding(text + ("" if exponential else " (linear in depth with both)"), YES if exponential else PARTLY)
+    """Growth of the highest variance with depth, as a power of it: that of the default and that of AutoInit.
+
+    Partly: one of the two is as the claim says, and AutoInit's is not exponential. No: it is, or neither is.
+    """
+    both = _both(summary, "norm")
+    if both is None or len(both[0]) < 2:
+        return None
+    powers = [_power(found) for found in both]
+    depths = ", ".join(str(one["value"]) for one in both[0])
+    shown = "; ".join(
+        f"{name} {', '.join(f'{_highest(one):.3g}' for one in found)} (like depth^{power:.1f})"
+        for name, found, power in zip(("default", "AutoInit"), both, powers, strict=True)
+    )
+    default, ours = powers[0] > EXPONENTIAL, powers[1] < LINEAR
+    agrees = YES if default and ours else NO if powers[1] > EXPONENTIAL or not (default or ours) else PARTLY
+    return Finding(f"highest variance at depths {depths}: {shown}", agrees)
+
+
+def _power(found: Sequence[Mapping[str, Any]]) -> float:
+    """log(v₂/v₁) / log(d₂/d₁) of the shallowest and the deepest network."""
+    first, last = found[0], found[-1]
+    if first["overflow"] or last["overflow"]:
+        return inf
+    return log(last["highest"] / first["highest"]) / log(last["value"] / first["value"])
 
 
 def _stable_without_norm(summary: Mapping[str, Any]) -> Finding | None:
-    default, ours = (_networks(summary, ("no norm",), scheme) for scheme in ("default", "autoinit"))
-    if not default or not ours:
+    """No: AutoInit is not stable in most networks, or the default is in all."""
+    both = _both(summary, "no norm")
+    if both is None:
         return None
-    shown = [
-        f"ResNet-{one['value']} {'overflow' if one['overflow'] else format(one['highest'], '.2g')} / "
-        f"{other['highest']:.2g}"
-        for one, other in zip(default, ours, strict=True)
-    ]
-    stable = sum(one["highest"] < 100 and not one["overflow"] for one in ours)
-    exploding = sum(one["overflow"] or one["highest"] > 1e3 for one in default)
-    return Finding(
-        "highest variance, default / AutoInit: " + ", ".join(shown), share(stable + exploding, 2 * len(ours))
-    )
+    default, ours = both
+    pairs = zip(default, ours, strict=True)
+    shown = ", ".join(f"ResNet-{one['value']} {_told(one)} / {_told(other)}" for one, other in pairs)
+    near = ", ".join(f"{one['near_one']} of {one['weight_layers']}" for one in ours)
+    text = f"lowest and highest variance, default / AutoInit: {shown}; AutoInit's weight layers within 2× of 1: {near}"
+    good, bad = sum(map(_stable, ours)), sum(not _stable(one) for one in default)
+    if 2 * good <= len(ours) or not bad:
+        return Finding(text, NO)
+    return Finding(text, YES if good == bad == len(ours) else PARTLY)
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    return f"{_short(one['lowest'])} to {'overflow' if one['overflow'] else _short(one['highest'])}"
 
 
 def _deepest_overflows(summary: Mapping[str, Any]) -> Finding | None:
-    default, ours = (_networks(summary, ("no norm",), scheme) for scheme in ("default", "autoinit"))
-    if not default or not ours:
+    both = _both(summary, "no norm")
+    if both is None:
         return None
-    deep, other = max(default, key=lambda one: one["value"]), max(ours, key=lambda one: one["value"])
-    text = (
-        f"ResNet-{deep['value']}: default {'overflows single precision' if deep['overflow'] else deep['highest']}, "
-        f"AutoInit {'overflows' if other['overflow'] else 'at most ' + format(other['highest'], '.3g')}"
+    deep, other = (max(found, key=lambda one: one["value"]) for found in both)
+    text = f"ResNet-{deep['value']}: " + ", ".join(
+        f"{name} {'overflows single precision' if one['overflow'] else 'at most ' + format(one['highest'], '.3g')}"
+        for name, one in (("default", deep), ("AutoInit", other))
     )
     return Finding(text, YES if deep["overflow"] and not other["overflow"] else NO)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .trials import mostly_diverged
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table; bars inside cells are escaped."""
@@ -21,15 +23,16 @@ def percent(value: float | None) -> str:
 
 
 def accuracy(spread: Mapping[str, Any] | None) -> str:
-    """Median and range in percent; "-" where most runs diverged; nothing where there was no run."""
+    """Median and range in percent; "-" where most runs diverged; nothing where there was no run with a result."""
     if spread is None:
         return ""
-    if 2 * spread["diverged"] > spread["runs"]:
-        return "-"
+    failed = f", {spread['failed']} failed" if spread["failed"] else ""
+    if mostly_diverged(spread):
+        return "-" + failed
     shown = percent(spread["median"])
     if spread["runs"] > 1:
         shown += f" ({percent(spread['low'])} to {percent(spread['high'])})"
-    return shown + (f", {spread['diverged']} of {spread['runs']} diverged" if spread["diverged"] else "")
+    return shown + (f", {spread['diverged']} of {spread['runs']} diverged" if spread["diverged"] else "") + failed
 
 
 def number(value: Any) -> str:
