@@ -17,7 +17,7 @@ STORED = [
     (name, preset)
     for name, one in EXPERIMENTS.items()
     for preset in one.PRESETS
-    if (folder_of(name, preset) / "journal.jsonl").is_file()
+    if (folder_of(name, preset) / "results.json").is_file()
 ]
 
 
