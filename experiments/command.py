@@ -13,7 +13,7 @@ from autoinit.labs.terminal import errors_told
 from . import page as results_page
 from .catalogue import EXPERIMENTS
 from .place import Place
-from .results import RESULTS, folder_of, perform, write
+from .results import RESULTS, folder_of, perform, read, write
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 
@@ -56,10 +56,13 @@ def run(
     """Run an experiment. The same command goes on after an interruption."""
     with errors_told():
         folder = folder_of(name, preset, results)
-        Place(data, device, folder / "checkpoints" if preset == "paper" else None, loaders).into_environment()
+        place = Place(data, device, folder / "checkpoints", loaders)
+        place.into_environment()
         again = ("error", "crashed", "time", "memory") if retry else ()
         threads = 1 if device == "cpu" else None
         perform(name, preset, results, engine=engine.value, workers=workers, threads=threads, retry=again)
+        if all(trial.status == "done" for trial in read(name, preset, results)):
+            place.discard_checkpoints()
         typer.echo((folder / "results.md").read_text(encoding="utf-8"))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,11 @@ class Place:
             os.environ[DATA] = str(self.data.resolve())
         os.environ[DEVICE], os.environ[LOADERS] = self.device, str(self.loaders)
         os.environ[CHECKPOINTS] = "" if self.checkpoints is None else str(self.checkpoints.resolve())
+
+    def discard_checkpoints(self) -> None:
+        """When everything has ended there is nothing to go on with."""
+        if self.checkpoints is not None:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
 
     @classmethod
     def from_environment(cls) -> Place:

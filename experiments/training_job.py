@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from autoinit.labs.evolution import Job
@@ -70,10 +72,12 @@ def evaluate(payload: Mapping[str, Any]) -> dict[str, Any]:
     times = networks.initialize(model, training.scheme, options, inputs, seed)
     if training.parallel:
         model = spread_over_devices(model, place.device)
-    record = train(
-        model, data, training.recipe, seed=seed, evaluate_on="test", device=place.device,
-        checkpoint=place.checkpoint(payload), workers=place.loaders,
-    )  # fmt: skip
+    checkpoint = place.checkpoint(payload)
+    with logged(training, checkpoint) as progress:
+        record = train(
+            model, data, training.recipe, seed=seed, evaluate_on="test", device=place.device, checkpoint=checkpoint,
+            keep_weights=False, workers=place.loaders, progress=progress,
+        )  # fmt: skip
     return {
         "accuracy": record.accuracy,
         "top5": record.top5,
@@ -85,6 +89,19 @@ def evaluate(payload: Mapping[str, Any]) -> dict[str, Any]:
         "tested": len(data.test),
         **times,
     }
+
+
+@contextmanager
+def logged(training: Training, checkpoint: Path | None) -> Iterator[Any]:
+    """A listener that writes how far the training is, and how long it will take, into a file beside its checkpoint."""
+    if checkpoint is None:
+        yield None
+        return
+    from autoinit.labs.training.progress import Lines
+
+    checkpoint.parent.mkdir(parents=True, exist_ok=True)
+    with open(checkpoint.with_suffix(".log"), "a", buffering=1, encoding="utf-8") as file:
+        yield Lines(training.job.key, every=30.0, file=file)
 
 
 def batch_shape(data: Any, recipe: Recipe) -> tuple[int, int, int, int]:

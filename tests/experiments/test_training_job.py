@@ -78,6 +78,9 @@ def test_checkpoints_are_kept_where_the_place_says(tmp_path: Any, monkeypatch: p
     (file,) = tmp_path.glob("*.pt")
     changed = file.stat().st_mtime_ns
     assert evaluate(TRAINING.to_dict())["loss"] == first["loss"] and file.stat().st_mtime_ns == changed
+    assert file.stat().st_size < 4096, "the record, without the weights"
+    steps = TRAINING.recipe.steps
+    assert f"{TRAINING.job.key}: step {steps} of {steps}" in file.with_suffix(".log").read_text()
 
 
 def test_coatnet_default_is_a_scheme() -> None:

@@ -36,8 +36,8 @@ def lsuv(
     pre: the classical scheme that is rescaled; None keeps the present weights.
     tolerance: the relative deviation from `target` that is accepted.
     iterations: how often one weight is rescaled at most.
-    plan: of this model, from `autoinit.plan`: it says which weights there are and who uses them. If it is at hand already,
-        as for many seeds or batches, tracing the model again is saved.
+    plan: of this model, from `autoinit.plan`; says which weights there are and who uses them. One that is at hand,
+        as for many seeds or batches, saves tracing the model again.
 
     Frozen parameters are left alone. A parameter that several layers share is scaled for the first of them.
     """

@@ -118,6 +118,35 @@ def test_a_file_that_is_no_checkpoint(tmp_path, content):
         train(network(), noise(), SGD, seed=3, checkpoint=path)
 
 
+def test_a_run_that_has_ended_without_its_weights(tmp_path):
+    path, model = tmp_path / "state.pt", network()
+    record = train(model, noise(), SGD, seed=3, checkpoint=path, keep_weights=False)
+    again, untouched = network(99), network(99)
+    assert train(again, noise(), SGD, seed=3, checkpoint=path, keep_weights=False) == record
+    assert same(again, untouched) and not same(model, untouched)
+
+
+def test_a_stop_before_the_end_keeps_the_weights(tmp_path):
+    path, whole, resumed = tmp_path / "state.pt", network(), network(99)
+    train(whole, noise(), SGD, seed=3)
+    with pytest.raises(Stop):
+        train(network(), noise(), SGD, seed=3, checkpoint=path, checkpoint_every=0, keep_weights=False,
+              progress=stop_after(5))  # fmt: skip
+    train(resumed, noise(), SGD, seed=3, checkpoint=path, keep_weights=False)
+    assert same(resumed, whole)
+
+
+def test_a_model_that_was_spread_over_devices(tmp_path):
+    """Begun in `nn.DataParallel`, ended without it."""
+    path, whole, resumed = tmp_path / "state.pt", network(), network(99)
+    train(whole, noise(), SGD, seed=3)
+    with pytest.raises(Stop):
+        train(nn.DataParallel(network()), noise(), SGD, seed=3, checkpoint=path, checkpoint_every=0,
+              progress=stop_after(5))  # fmt: skip
+    train(resumed, noise(), SGD, seed=3, checkpoint=path)
+    assert same(resumed, whole)
+
+
 KILLED = """
 import sys, time
 from tests.labs.training.test_checkpoint import SGD, network, noise, train

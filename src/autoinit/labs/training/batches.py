@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ def take(images: Any, places: np.ndarray) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(chosen.transpose(0, 3, 1, 2)))
 
 
+def originals(images: Any, places: np.ndarray) -> Iterator[Tensor]:
+    """One image after the other in its own size, bytes (channels, height, width)."""
+    for place in places:
+        yield torch.from_numpy(np.ascontiguousarray(images.original(int(place)).transpose(2, 0, 1)))
+
+
 def labels_of(data: Any, part: str) -> np.ndarray:
     """Class numbers of the images in one part of the data; there must be some."""
     labels = np.asarray(getattr(data, part).labels).astype(np.int64)
@@ -69,7 +76,7 @@ class Batches:
         epoch, place = divmod(step, self.per_epoch)
         places = self._places(epoch)[place * self.size : (place + 1) * self.size]
         rng = streams.generator(self.seed, streams.AUGMENTATION, step)
-        images = self._augment(take(self.images, places), rng)
+        images = self._augment(self._chosen(places, rng), rng)
         return mixing.mix(images, torch.from_numpy(self.labels[places]), self.recipe.mixup, self.recipe.cutmix, rng)
 
     def _places(self, epoch: int) -> np.ndarray:
@@ -80,13 +87,18 @@ class Batches:
             self._order = (epoch, order)
         return order
 
-    def _augment(self, images: Tensor, rng: np.random.Generator) -> Tensor:
-        """Crops and RandAugment work on bytes; padding comes last, since its zeros are to be the mean colour."""
+    def _chosen(self, places: np.ndarray, rng: np.random.Generator) -> Tensor:
+        """Images of one size; random crops are cut out of images in their own size where these are still encoded."""
         recipe = self.recipe
-        if recipe.smallest_crop is not None:
-            images = geometry.resized_crop(images, recipe.smallest_crop, recipe.image_size or images.shape[-1], rng)
-        elif recipe.image_size is not None:
-            images = geometry.resize(images, recipe.image_size)
+        if recipe.smallest_crop is None:
+            images = take(self.images, places)
+            return images if recipe.image_size is None else geometry.resize(images, recipe.image_size)
+        whole = originals(self.images, places) if hasattr(self.images, "original") else take(self.images, places)
+        return geometry.resized_crop(whole, recipe.smallest_crop, recipe.image_size or self.images.shape[2], rng)
+
+    def _augment(self, images: Tensor, rng: np.random.Generator) -> Tensor:
+        """RandAugment works on bytes; padding comes last, since its zeros are to be the mean colour."""
+        recipe = self.recipe
         if recipe.flip:
             images = geometry.flip(images, rng)
         if recipe.randaugment:

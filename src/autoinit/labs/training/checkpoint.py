@@ -36,6 +36,7 @@ class Checkpoint:
     """Saves a run at most every so many seconds. Without a path it does nothing.
 
     identity: what the run is (recipe, seed, data); a file of another run is refused.
+    keep_weights: whether the file of a run that has ended has its weights, or the record alone.
     """
 
     def __init__(
@@ -45,9 +46,11 @@ class Checkpoint:
         model: nn.Module,
         optimizer: torch.optim.Optimizer,
         identity: dict[str, Any],
+        keep_weights: bool = True,
     ) -> None:
         self.path = None if path is None else Path(path)
-        self.every, self.model, self.optimizer, self.identity = every, model, optimizer, identity
+        self.model = model.module if isinstance(model, nn.DataParallel) else model  # with as many GPUs as there are
+        self.every, self.optimizer, self.identity, self.keep_weights = every, optimizer, identity, keep_weights
         self.saved = time.monotonic()
 
     def resume(self) -> State:
@@ -63,20 +66,22 @@ class Checkpoint:
         if differences:
             raise OptionError("this checkpoint belongs to another run", where=str(self.path),
                               received="; ".join(differences), fix="another path, or delete the file")  # fmt: skip
-        self._fits(content["model"])
-        self.model.load_state_dict(content["model"])
-        self.optimizer.load_state_dict(content["optimizer"])
+        if content["model"] is not None:
+            self._fits(content["model"])
+            self.model.load_state_dict(content["model"])
+            self.optimizer.load_state_dict(content["optimizer"])
         record = None if content["record"] is None else Record.from_dict(content["record"])
         return State(content["losses"], content["seconds"], record)
 
     def save(self, state: State) -> None:
         if self.path is None:
             return
+        weights = state.record is None or self.keep_weights
         content = {
             "format": FORMAT,
             "identity": self.identity,
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "model": self.model.state_dict() if weights else None,
+            "optimizer": self.optimizer.state_dict() if weights else None,
             "losses": state.losses,
             "seconds": state.seconds,
             "record": None if state.record is None else state.record.to_dict(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -60,8 +62,8 @@ def box(height: int, width: int, smallest: float, rng: np.random.Generator) -> t
     return (height - side) // 2, (width - side) // 2, side, side
 
 
-def resized_crop(images: Tensor, smallest: float, size: int, rng: np.random.Generator) -> Tensor:
-    """A random crop of each image (see `box`), resized to a square of side `size`."""
+def resized_crop(images: Iterable[Tensor], smallest: float, size: int, rng: np.random.Generator) -> Tensor:
+    """A random crop of each image (see `box`), resized to a square of side `size`; images may differ in size."""
     crops = []
     for image in images:
         top, left, tall, wide = box(*image.shape[-2:], smallest, rng)

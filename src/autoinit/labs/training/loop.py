@@ -36,6 +36,7 @@ def train(
     evaluate_on: str | None = "validation",
     checkpoint: str | Path | None = None,
     checkpoint_every: float = 60.0,
+    keep_weights: bool = True,
     progress: Listener | None = None,
     stop_on_nan: bool = True,
     device: str | torch.device = "cpu",
@@ -51,6 +52,8 @@ def train(
     checkpoint: a file that the run is saved to every `checkpoint_every` seconds and at its end. If it is there
         already the run goes on from it, to the same weights as without the interruption; a run that had ended
         returns its record at once.
+    keep_weights: with False the checkpoint of a run that has ended has the record but not the weights, which may be
+        large; resuming it leaves the model as it is.
     progress: is called with a `Moment` after each step; see `progress.bar`.
     stop_on_nan: end the run at the first loss that is not finite; the weights stay as they were before that step.
     device, channels_last: where, and in which layout, the model computes; it is moved there. For several GPUs wrap
@@ -65,7 +68,7 @@ def train(
     model.to(device=device, memory_format=layout)
     optimizer = make_optimizer(model, recipe)
     identity = {**recipe.to_dict(), "seed": seed, "training images": len(batches.labels), "evaluate_on": evaluate_on}
-    keeper = Checkpoint(checkpoint, checkpoint_every, model, optimizer, identity)
+    keeper = Checkpoint(checkpoint, checkpoint_every, model, optimizer, identity, keep_weights)
     state = keeper.resume()
     if state.record is not None:
         return state.record
