@@ -46,15 +46,15 @@ class Preset:
 PRESETS = {
     "paper": Preset(Pictures("cifar10"), RESNET, peaks=(0.001, 0.01, 0.05, 0.1, 0.5, 1.0), warmups=(0.0, 0.025, 0.1)),
     "cpu": Preset(Pictures("cifar10", side=16, tested=2000),
-                  replace(RESNET, batch_size=32, epochs=None, steps=300, pad=0), width=8,
+                  replace(RESNET, batch_size=32, epochs=None, steps=200, pad=0), width=8,
                   peaks=(0.02, 0.1, 0.5)),
     "smoke": Preset(Pictures("digits"), replace(RESNET, batch_size=16, epochs=None, steps=3, image_size=16),
                     width=2, depth=11, peaks=(0.1,)),
 }  # fmt: skip
 """paper: 200 epochs for each schedule; the paper does not say which schedules it tried.
 
-cpu: images of 16 × 16 pixels, half the width, 300 steps of 32 images, 2,000 test images; 24 runs of 80 to 100
-core-seconds (260 to 320 ms per step) but for those that diverge at once: 15 minutes on two cores.
+cpu: images of 16 × 16 pixels, half the width, 200 steps of 32 images, 2,000 test images; 24 runs of 55 to 70
+core-seconds (260 to 320 ms per step) but for those that diverge at once: 10 minutes on two cores.
 """
 
 
