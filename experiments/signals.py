@@ -1,4 +1,4 @@
-"""Signal propagation, without training: how the variance goes from layer to layer (the paper's Figures 2 and 4).
+"""Signal propagation, without training: how the variance goes from layer to layer (the paper's Figures 2 and 3).
 
 Gaussian noise of variance 1 goes through All-CNN-C with several activations and dropout rates, and through residual
 networks with and without batch normalization, under the default initialization and under AutoInit.

@@ -22,7 +22,10 @@ ALL_CNN_C = Recipe(
     flip=True,
     pad=5,
 )
-"""All-CNN-C on CIFAR-10. Open: the batch size."""
+"""All-CNN-C on CIFAR-10.
+
+Open: the batch size; whether "L2 regularization 0.001" is 0.001 w² (Keras) or half of that (PyTorch, and here).
+"""
 
 RESNET = Recipe(
     batch_size=128,
