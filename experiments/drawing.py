@@ -5,7 +5,7 @@ Grey, orange and blue differ in lightness too, and lines in their dashes: legibl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,18 @@ def style(scheme: str) -> dict[str, Any]:
 
 def chance_line(axis: Any, chance: float) -> None:
     axis.axhline(100 * chance, color=CHANCE, linewidth=1, linestyle=":", zorder=1, label="chance")
+
+
+def ranges(axis: Any, rows: Mapping[str, Mapping[str, Any] | None]) -> None:
+    """A line below the other for each initialization: median and range of accuracy, a cross where most runs diverged."""
+    for place, (row, found) in enumerate(reversed(rows.items())):
+        if found:
+            colour = COLOURS["autoinit" if row.startswith("AutoInit") else "default"]
+            marker = "x" if 2 * found["diverged"] > found["runs"] else "o"
+            axis.hlines(place, 100 * found["low"], 100 * found["high"], color=colour, linewidth=1.4)
+            axis.plot(100 * found["median"], place, color=colour, marker=marker, markersize=5)
+    axis.set_yticks(range(len(rows)), list(reversed(rows)))
+    axis.set_xlabel("test accuracy (%)\n×: diverged", fontsize=9)
 
 
 def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4, scale: float = 1.0) -> None:

@@ -106,15 +106,8 @@ def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
     drawn = drawing.figure(1.6 + 3.2 * len(networks), 1.2 + 0.24 * len(preset.schemes))
     axes = drawn.subplots(1, len(networks), sharey=True, sharex=True, squeeze=False)[0]
     for axis, (name, rows) in zip(axes, networks.items(), strict=True):
-        for place, (scheme, found) in enumerate(reversed(rows.items())):
-            if found:
-                colour = drawing.COLOURS["autoinit" if scheme.startswith("autoinit") else "default"]
-                axis.hlines(place, 100 * found["low"], 100 * found["high"], color=colour, linewidth=1.4)
-                marker = "x" if 2 * found["diverged"] > found["runs"] else "o"
-                axis.plot(100 * found["median"], place, color=colour, marker=marker, markersize=5)
-        axis.set_yticks(range(len(rows)), [label(s) for s in reversed(rows)])
+        drawing.ranges(axis, {label(scheme): found for scheme, found in rows.items()})
         axis.set_title(name, fontsize=9)
-        axis.set_xlabel("test accuracy (%)\nmedian and range; cross: diverged", fontsize=9)
     return [drawing.finish(drawn, axes, folder / "initializations.png")]
 
 

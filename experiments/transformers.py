@@ -157,15 +157,8 @@ def figures(trials: Sequence[Trial], preset: Preset, folder: Path) -> list[str]:
     drawn = drawing.figure(1.4 + 2.2 * len(settings), 3.4)
     axes = drawn.subplots(1, len(settings), sharey=True, sharex=True, squeeze=False)[0]
     for axis, (setting, rows) in zip(axes, settings.items(), strict=True):
-        for place, (row, found) in enumerate(reversed(rows.items())):
-            if found:
-                colour = drawing.COLOURS["autoinit" if row.startswith("AutoInit") else "default"]
-                axis.hlines(place, 100 * found["low"], 100 * found["high"], color=colour, linewidth=1.4)
-                marker = "o" if _value(found) else "x"
-                axis.plot(100 * found["median"], place, color=colour, marker=marker, markersize=5)
-        axis.set_yticks(range(len(rows)), list(reversed(rows)))
+        drawing.ranges(axis, rows)
         axis.set_title(f"CoAtNet, {setting}", fontsize=9)
-        axis.set_xlabel("test accuracy (%)", fontsize=9)
     return [drawing.finish(drawn, axes, folder / "transformers.png")]
 
 
