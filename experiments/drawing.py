@@ -43,7 +43,7 @@ def chance_line(axis: Any, chance: float) -> None:
 
 
 def ranges(axis: Any, rows: Mapping[str, Mapping[str, Any] | None]) -> None:
-    """A line below the other for each initialization: median and range of accuracy, a cross where most runs diverged."""
+    """One row for each initialization: median and range of accuracy, a cross where most runs diverged."""
     for place, (row, found) in enumerate(reversed(rows.items())):
         if found:
             colour = COLOURS["autoinit" if row.startswith("AutoInit") else "default"]
