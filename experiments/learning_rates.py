@@ -50,14 +50,14 @@ PRESETS = {
     "paper": Preset(Pictures("cifar10"), RESNET_STABILITY),
     "cpu": Preset(Pictures("cifar10", side=16, tested=2000),
                   replace(RESNET_STABILITY, batch_size=32, pad=0), width=8, steps=(500, 250, 160),
-                  rates=(1e-8, 1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.1, 0.5)),
+                  rates=(1e-8, 1e-6, 1e-4, 5e-4, 1e-3, 5e-3, 0.01, 0.05, 0.1, 0.5)),
     "smoke": Preset(Pictures("digits"), replace(RESNET_STABILITY, batch_size=16, epochs=None, steps=3, image_size=16),
                     width=2, depths=(11, 20), rates=(1e-3, 0.1), steps=(3, 3)),
 }  # fmt: skip
 """paper: five epochs of CIFAR-10 for each rate; the schedule is open in the paper, here constant.
 
 cpu: images of 16 × 16 pixels, half the width, 500, 250 and 160 steps of 32 images, 2,000 test images; runs of about 45,
-70 and 210 core-seconds (85, 260 and 1200 ms per step), those that diverge at once nothing: 25 minutes on two cores. So
+70 and 210 core-seconds (85, 260 and 1200 ms per step), those that diverge at once nothing: 30 minutes on two cores. So
 few steps cannot show learning at very small rates: at 0.01 ResNet-56 needs more than a hundred.
 """
 
