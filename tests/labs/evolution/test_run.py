@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from autoinit.errors import OptionError
-from autoinit.labs.evolution import Engine, Job, Journal, JournalError, Limits, Outcome, WorkError, run
+from autoinit.labs.evolution import Engine, Job, Journal, JournalError, Limits, Outcome, WorkError, run, running
+from autoinit.labs.evolution.progress import Silent
 
 MEGABYTE = 1 << 20
 
@@ -66,6 +67,24 @@ def test_finished_keys_are_not_run_again(path: Path) -> None:
     assert path.stat().st_size == size
     more = go(doubles(5), "double", path, engine="serial")
     assert list(more) == [f"job {k}" for k in range(5)] and {**more, **first} == more
+
+
+def test_what_is_done_counts_from_the_start(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finished jobs may stand anywhere among the others: the first estimate knows of all of them."""
+    go(doubles(5)[1::2], "double", path, engine="serial")
+    told: list[str] = []
+
+    class Watching(Silent):
+        def add(self, outcome: Outcome, fresh: bool = True) -> None:
+            super().add(outcome, fresh)
+            told.append(f"{self.tally.done}/{self.tally.total} {'new' if fresh else 'old'}")
+
+    monkeypatch.setattr(running, "watcher", lambda shown, title, total: Watching(title, total))
+    go(doubles(5), "double", path, engine="serial")
+    assert told == ["1/5 old", "2/5 old", "3/5 new", "4/5 new", "5/5 new"]
+    told.clear()
+    go(iter(doubles(6)), "double", path, engine="serial")
+    assert told == [f"{k + 1}/None old" for k in range(5)] + ["6/None new"]
 
 
 class Unstartable(Engine):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,18 @@ def run(
     """
     again = _statuses(retry)
     start = starter(engine, work, workers, limits, threads)
-    total = len(jobs) if isinstance(jobs, Sized) else None
+    listed = isinstance(jobs, Sequence)
+    total = len(jobs) if isinstance(jobs, Sequence) else None
     with Journal(journal, {"work": work, **(config or {})}) as book, watcher(progress, title, total) as show:
         payloads: dict[str, dict[str, Any]] = {}
         repeated: set[str] = set()
+
+        def is_done(job: Job) -> bool:
+            return job.key in book.records and book.records[job.key].outcome.status not in again
+
+        for job in jobs if listed else ():  # all of them now, wherever they stand: the estimate counts on it
+            if is_done(job):
+                show.add(book.records[job.key].outcome, fresh=False)
 
         def unfinished() -> Iterator[Job]:
             for job in jobs:
@@ -59,8 +67,9 @@ def run(
                     raise JournalError("the journal has this key with another payload", where=f"job '{job.key}'",
                                        received=f"{record.payload} in {book.path}, {payload} now",
                                        fix="give it another key, or the run another journal")  # fmt: skip
-                if record is not None and record.outcome.status not in again:
-                    show.add(record.outcome, fresh=False)
+                if record is not None and is_done(job):
+                    if not listed:
+                        show.add(record.outcome, fresh=False)
                     continue
                 if record is not None:
                     repeated.add(job.key)
