@@ -164,10 +164,14 @@ def _learned(summary: Mapping[str, Any], scheme: str) -> dict[int, list[float]] 
 
 
 def _shown(found: Mapping[int, Sequence[float]]) -> str:
-    return "; ".join(
-        f"ResNet-{depth}: " + (f"{number(min(r))} to {number(max(r))} ({len(r)} rates)" if r else "none")
-        for depth, r in found.items()
-    )
+    return "; ".join(f"ResNet-{depth}: {_span(rates)}" for depth, rates in found.items())
+
+
+def _span(rates: Sequence[float]) -> str:
+    """The smallest and the largest, and how many there are."""
+    if len(rates) > 1:
+        return f"{number(min(rates))} to {number(max(rates))} ({len(rates)} rates)"
+    return f"{number(rates[0])} alone" if rates else "none"
 
 
 def _default_shallow(summary: Mapping[str, Any]) -> Finding | None:

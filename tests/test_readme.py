@@ -85,6 +85,22 @@ def test_figures_of_keras_are_those_of_the_last_run() -> None:
         assert cells == [name, planned, measured, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
 
 
+def test_figures_of_learning_rates_are_those_of_the_last_run() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    results = json.loads((ROOT / "experiments/results/learning_rates/results.json").read_text("utf-8"))
+    part = readme[readme.index("<!-- learning rate results -->") :]
+    told = {}
+    for curve in results["curves"]:
+        good = [p for p in curve["points"] if p["learned"]]
+        rates = [f"{p['rate']:g}" for p in good]
+        span = "none" if not rates else rates[0] if len(rates) == 1 else f"{rates[0]} to {rates[-1]}"
+        best = f"{100 * max(p['median'] for p in good):.1f} %" if good else ""
+        told.setdefault(curve["depth"], []).append(f"{span} | {best}".strip())
+    assert set(told) == {56, 164, 812} and len(results["rates"]) == 10
+    for depth, (default, ours) in told.items():
+        assert f"| ResNet-{depth} | {default} | {ours} |" in part
+
+
 def test_figures_of_discovery_are_those_of_the_last_run() -> None:
     """The README's table of activation discovery repeats the committed results."""
     readme = (ROOT / "README.md").read_text("utf-8")
