@@ -136,10 +136,11 @@ def tables(summary: Mapping[str, Any]) -> str:
         if found
     ]  # fmt: skip
     head = ["network", "initialization", "mean", "lowest", "highest", "learned", "diverged", "seconds to initialize"]
-    return (
-        "Test accuracy in percent over the repeats; what diverged counts as chance, what failed is left out.\n\n"
-        + table(head, rows)
+    note = (
+        "Test accuracy in percent over the repeats; what diverged counts as chance, what failed is left out. Seconds "
+        "are with tracing the model, for both, beside other work; the experiment `overhead` measures them apart."
     )
+    return f"{note}\n\n" + table(head, rows)
 
 
 def _cells(found: Mapping[str, Any]) -> list[str]:
