@@ -47,8 +47,8 @@ PRESETS = {
     "smoke": Preset((Network("All-CNN-C", "all_cnn_c", {"width": 4}), _resnet(11, 2)), samples=(1, 4), side=16,
                     repeats=1),
 }  # fmt: skip
-"""The networks are the paper's in full size, also on a CPU: medians of ten and of five repeats. About 3 minutes on one
-core; with `--workers 1`, so that jobs do not disturb each other's clocks."""
+"""The networks are the paper's in full size, also on a CPU: medians of ten and of five repeats. About 12 minutes on
+one core; with `--workers 1`, so that jobs do not disturb each other's clocks."""
 
 
 def jobs(preset: Preset) -> list[Job]:
@@ -104,7 +104,7 @@ def tables(summary: Mapping[str, Any]) -> str:
         "Median seconds on one core. All of them trace the model to find its weights and their layers; scaling alone "
         "is what an LSUV takes that knows them already."
     )
-    return f"{note}\n\n" + table(["network", "initialization", "seconds", "of these for scaling"], rows)
+    return f"{note}\n\n" + table(["network", "initialization", "seconds", "scaling alone"], rows)
 
 
 def _seconds(value: float | None) -> str:
