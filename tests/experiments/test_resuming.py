@@ -84,7 +84,7 @@ def test_unknown_names_are_option_errors() -> None:
 
 def test_list_names_every_experiment() -> None:
     told = CliRunner().invoke(app, ["list"])
-    assert told.exit_code == 0 and "data_dependent" in told.output and "cpu 180" in told.output
+    assert told.exit_code == 0 and "data_dependent" in told.output and "cpu 240" in told.output
 
 
 def test_the_place_goes_through_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
