@@ -6,7 +6,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from threading import get_ident
 from typing import Any
+
+from .lock import WALKING
 
 
 class CustomRules:
@@ -30,27 +33,38 @@ class CustomRules:
 
 @contextmanager
 def patched_functions(custom: CustomRules, tracer: Any, own_node: Callable[..., None]) -> Iterator[None]:
-    """While walking, module-level functions with a rule become one node each, wherever they were imported to."""
-    undo: list[tuple[dict[str, Any], str, Any]] = []
-    try:
-        for function, rule in custom.functions.items():
-            replacement = _recording(function, rule, tracer, own_node)
-            for module in list(sys.modules.values()):
-                names = getattr(module, "__dict__", None)
-                if not isinstance(names, dict):
-                    continue
-                for name in [n for n, v in list(names.items()) if v is function]:
-                    undo.append((names, name, function))
-                    names[name] = replacement
+    """While walking, module-level functions with a rule become one node each, wherever they were imported to.
+
+    One walk at a time may do so; for other threads the functions are what they were.
+    """
+    if not custom.functions:
         yield
-    finally:
-        for names, name, function in reversed(undo):
-            names[name] = function
+        return
+    undo: list[tuple[dict[str, Any], str, Any]] = []
+    with WALKING:
+        try:
+            for function, rule in custom.functions.items():
+                replacement = _recording(function, rule, tracer, own_node)
+                for module in list(sys.modules.values()):
+                    names = getattr(module, "__dict__", None)
+                    if not isinstance(names, dict):
+                        continue
+                    for name in [n for n, v in list(names.items()) if v is function]:
+                        undo.append((names, name, function))
+                        names[name] = replacement
+            yield
+        finally:
+            for names, name, function in reversed(undo):
+                names[name] = function
 
 
 def _recording(function: Any, rule: Any, tracer: Any, own_node: Callable[..., None]) -> Any:
+    walking = get_ident()
+
     @wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
+        if get_ident() != walking:
+            return function(*args, **kwargs)
         tracer.suppressed += 1
         try:
             output = function(*args, **kwargs)

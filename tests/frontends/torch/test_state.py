@@ -99,18 +99,24 @@ def test_initialize_writes_parameters_and_nothing_else() -> None:
     assert all(before[k][0] == after[k][0] for k in changed)  # the parameters are the same objects
 
 
+CACHE: dict[int, torch.Tensor] = {}
+
+
 def test_fake_tensors_do_not_reach_global_caches() -> None:
     """A cache outside of the model keeps real tensors: constants stay real during the walk."""
-    cache: dict[int, torch.Tensor] = {}
 
-    def forward(self, x):
-        if x.shape[1] not in cache:
-            cache[x.shape[1]] = torch.arange(x.shape[1]).float()
-        return self.layer(x * cache[x.shape[1]])
+    class Cached(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
 
-    model = Free(forward, layer=nn.Linear(8, 8))
-    autoinit.plan(model, (4, 8))
-    assert torch.equal(cache[8], torch.arange(8.0)) and type(cache[8]) is torch.Tensor
+        def forward(self, x):
+            if x.shape[1] not in CACHE:
+                CACHE[x.shape[1]] = torch.arange(x.shape[1]).float()
+            return self.layer(x * CACHE[x.shape[1]])
+
+    autoinit.plan(Cached(), (4, 8))
+    assert torch.equal(CACHE[8], torch.arange(8.0)) and type(CACHE[8]) is torch.Tensor
 
 
 def test_random_state_is_not_used() -> None:

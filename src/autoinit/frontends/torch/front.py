@@ -45,7 +45,7 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
         )
     with no_garbage_collection():
         graph, signals = walk(
-            model, args, kwargs, options.training, custom, centring=options.center == "activation" and not check
+            model, args, kwargs, options, custom, centring=options.center == "activation" and not check
         )
         outcome = propagate(graph, signals, options, rules, check)
         return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)

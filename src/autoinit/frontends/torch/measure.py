@@ -17,8 +17,11 @@ from torch.utils._pytree import tree_flatten, tree_map
 from ...errors import TraceError
 from .inputs import real_tensor
 from .lowering import has_lowering
+from .own_memory import OwnMemory
+from .private_random import PrivateRandom
 from .schema import op_name
-from .state import buffers_kept, named_modules_on, untouched
+from .shadow import Shadow
+from .state import announce_modules, undisturbed
 from .tracer import SILENT, _decomposes, below_autograd
 
 Key = tuple[str, str, int, int]
@@ -42,9 +45,11 @@ class Recorder(TorchDispatchMode):
 
     def __init__(
         self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None,
-        take: Callable[[torch.Tensor], Any] | None = None,
+        take: Callable[[torch.Tensor], Any] | None = None, random: PrivateRandom | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        self.random = random or PrivateRandom(None)
+        self.memory = OwnMemory()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.module = ""
         self.suppressed = 0
@@ -64,7 +69,7 @@ class Recorder(TorchDispatchMode):
         if not has_lowering(name) and _decomposes(func):
             with self:
                 return func.decompose(*args, **kwargs)
-        out = func(*args, **kwargs)
+        out = self.memory.run(self.random, func, args, kwargs)
         tensors = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         for k, t in enumerate(tensors):
             key = (module, name, call, k)
@@ -106,33 +111,37 @@ def _record(
 ) -> Recording:  # fmt: skip
     rng = np.random.default_rng(seed)
     real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
-    recorder = Recorder(wanted, observe)
-    with untouched(model, training), buffers_kept(model):
-        torch.manual_seed(seed)
-        run(model, real_args, real_kwargs, recorder, below)
+    recorder = Recorder(wanted, observe, random=PrivateRandom(seed))
+    run(model, real_args, real_kwargs, recorder, below, training)
     return recorder.recording
 
 
-def run(model: nn.Module, args: Any, kwargs: Any, recorder: Recorder, below: bool = True) -> None:
-    """One forward of the real model under `recorder`, which hears what module is running."""
+def run(
+    model: nn.Module, args: Any, kwargs: Any, recorder: Recorder, below: bool = True, training: bool | None = None
+) -> None:
+    """One forward of the model's shadow under `recorder`, which hears what module is running."""
     stack: list[str] = []
 
-    def enter(name: str, module: nn.Module, _: Any) -> None:
+    def enter(name: str, *_: Any) -> None:
         stack.append(recorder.module)
         recorder.module = name
 
-    def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> None:
+    def leave(*_: Any) -> None:
         recorder.module = stack.pop() if stack else ""
 
+    shadow = Shadow(model)
+    recorder.memory.owns(shadow.copies())
+    announce_modules(shadow, enter, leave)
+    if training is not None:
+        shadow.model.train(training)
     try:
         with (
-            named_modules_on(model, enter, leave),
-            torch.compiler.set_stance("force_eager"),
+            undisturbed(model, recorder.random),
             torch.enable_grad(),
             below_autograd() if below else nullcontext(),
             recorder,
         ):
-            model(*args, **kwargs)
+            shadow.model(*args, **kwargs)
     except Exception as error:
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",

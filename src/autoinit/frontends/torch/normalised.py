@@ -2,24 +2,21 @@
 
 Spectral norm and orthogonal parametrizations make weights whose scale does not follow their parameter: what happens
 inside (power iterations, Householder products) is hidden, and the effective weight is accounted as it comes out.
-LP pooling is written with signs and powers that hide what it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from math import sqrt
+from types import MethodType
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch.nn.utils import parametrizations
 from torch.nn.utils.spectral_norm import SpectralNorm
 
-from ...core.graph import Node
 from ...core.signal import Signal, iid
-from ..axes import per_axis
+from .shadow import Shadow
 
 MOST_ITERATED = 2**20
 """Beyond this many entries the top singular value is that of a random matrix, not of the values."""
@@ -81,58 +78,24 @@ SCALE_FREE: dict[type, ScaleFree] = {
 }
 
 
-@contextmanager
-def whole_lp_pooling(tracer: Any) -> Iterator[None]:
-    """While walking, torch.nn.functional.lp_pool*d becomes one node."""
-    originals = {name: getattr(F, name) for name in ("lp_pool1d", "lp_pool2d", "lp_pool3d")}
-
-    def recorded(name: str, spatial: int) -> Callable[..., Any]:
-        def pool(input: Any, norm_type: Any, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Any:
-            tracer.suppressed += 1
-            try:
-                made = originals[name](input, norm_type, kernel_size, stride, ceil_mode)
-            finally:
-                tracer.suppressed -= 1
-            window = per_axis(kernel_size, spatial)
-            attrs = {
-                "axes": tuple(range(input.dim() - spatial, input.dim())), "window": window,
-                "stride": window if stride is None else per_axis(stride, spatial), "power": float(norm_type),
-                "padding": ((0, 0),) * spatial,
-            }  # fmt: skip
-            value = tracer.value(made.shape)
-            tracer.add(Node("lp_pool", (tracer.reference(input),), (value,), attrs, tracer.module, name))
-            tracer.set(made, value)
-            return made
-
-        return pool
-
-    for k, name in enumerate(originals, start=1):
-        setattr(F, name, recorded(name, k))
-    try:
-        yield
-    finally:
-        for name, function in originals.items():
-            setattr(F, name, function)
+def hide_hooks(shadow: Shadow, tracer: Any, own_node: Callable[..., None]) -> None:
+    """The old spectral norm (a forward hook, no module) becomes one node for each weight, in a model's shadow."""
+    for _, _, module in shadow.named_modules():
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, SpectralNorm):
+                hook.compute_weight = MethodType(_recorded(tracer, own_node), hook)  # type: ignore[method-assign]
 
 
-@contextmanager
-def hidden_hooks(tracer: Any, own_node: Callable[..., None]) -> Iterator[None]:
-    """While walking, the old spectral norm (a forward hook, no module) becomes one node for each weight."""
-    original = SpectralNorm.compute_weight
-
-    def recorded(hook: SpectralNorm, module: torch.nn.Module, do_power_iteration: bool) -> torch.Tensor:
+def _recorded(tracer: Any, own_node: Callable[..., None]) -> Callable[..., torch.Tensor]:
+    def compute_weight(hook: SpectralNorm, module: torch.nn.Module, do_power_iteration: bool) -> torch.Tensor:
         weight = getattr(module, hook.name + "_orig")
         tracer.suppressed += 1
         try:
-            made = original(hook, module, do_power_iteration)
+            made = SpectralNorm.compute_weight(hook, module, do_power_iteration)
         finally:
             tracer.suppressed -= 1
         if not tracer.suppressed:
             own_node(tracer, ScaleFree(spectral, weight), hook, (weight,), made, "SpectralNorm")
         return made
 
-    SpectralNorm.compute_weight = recorded  # type: ignore[method-assign]
-    try:
-        yield
-    finally:
-        SpectralNorm.compute_weight = original  # type: ignore[method-assign]
+    return compute_weight

@@ -16,6 +16,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from .private_random import PrivateRandom, is_random
 from .schema import op_name
 
 LARGEST = 2**23
@@ -149,13 +150,13 @@ class Origins:
         origin.position = position
         drawn = name in NOT_RUN or (name in WITH_WEIGHTS and any(p.weight for p in parts)) or not _is_op(func)
         origin.weight = bool(parts) and all(p.weight for p in parts) and not drawn
-        origin.known = name in FILLED or (all(p.known for p in parts) and not _is_random(func) and not drawn)
+        origin.known = name in FILLED or (all(p.known for p in parts) and not is_random(func) and not drawn)
         if "empty" in name:
             origin.read = lambda _: torch.zeros(origin.shape, dtype=origin.dtype)
             return origin
         if not drawn:
             origin.call = (func, operands, spec)
-        if drawn or (_is_random(func) and like.dtype.is_floating_point):
+        if drawn or (is_random(func) and like.dtype.is_floating_point):
             origin.leaves = frozenset((origin,))
             self._leaf_tensors[origin] = like
         else:
@@ -218,10 +219,6 @@ def storage_of(tensor: torch.Tensor) -> int:
 
 def _is_op(func: Any) -> bool:
     return getattr(func, "_schema", None) is not None
-
-
-def _is_random(func: Any) -> bool:
-    return torch.Tag.nondeterministic_seeded in getattr(func, "tags", ())
 
 
 def _union(parts: list[Origin]) -> frozenset[Origin] | None:
@@ -298,10 +295,9 @@ def run_once(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -
                 item = item.clone()
         flat.append(torch.device("cpu") if isinstance(item, torch.device) else item)
     args, kwargs = tree_unflatten(flat, spec)
-    if _is_random(func):
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            draws = [func(*args, **kwargs) for _ in range(1 if prod(origin.shape) > 1 else DRAWS)]
+    if is_random(func):
+        source = PrivateRandom(seed)
+        draws = [source.call(func, args, kwargs) for _ in range(1 if prod(origin.shape) > 1 else DRAWS)]
         out = draws[0] if len(draws) == 1 else _typical(draws)
     else:
         out = func(*args, **kwargs)

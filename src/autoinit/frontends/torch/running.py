@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .private_random import PrivateRandom
+
 
 def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
     tensor = tensor.detach()
@@ -28,9 +30,8 @@ def runner(func: Any, args: Any, kwargs: Any, outputs: list[int]) -> Callable[..
             _as_tensor(array, shape, dtype) for array, (shape, dtype) in zip(arrays, kinds, strict=True)
         )
         swapped = tree_map(lambda a: next(tensors) if isinstance(a, torch.Tensor) else a, (args, kwargs))
-        with torch.random.fork_rng(devices=[]), torch.no_grad():
-            torch.manual_seed(0)
-            out = func(*swapped[0], **swapped[1])
+        with torch.no_grad():
+            out = PrivateRandom(0).call(func, *swapped)
         found = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         return [as_array(found[k]) for k in outputs] if len(found) > max(outputs, default=-1) else None
 

@@ -46,15 +46,33 @@ def is_mutable(func: Any) -> bool:
     return any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
 
 
+STATISTICS = ("running_mean", "running_var")
+"""Arguments that norms write to in training without saying so."""
+
+
+@cache
+def _written_arguments(func: Any) -> tuple[tuple[int, str], ...]:
+    """(position, name) of the arguments that an op writes, or may write."""
+    schema = getattr(func, "_schema", None)
+    if schema is None:
+        return ()
+    return tuple(
+        (k, a.name)
+        for k, a in enumerate(schema.arguments)
+        if (a.alias_info is not None and a.alias_info.is_write)
+        or (a.name in STATISTICS and "backward" not in schema.name)
+    )
+
+
 def written_positions(func: Any, originals: list[Any], spec: Any) -> list[int]:
     """Positions (in the flat arguments) of the tensors that an op writes."""
-    order = list(range(len(originals)))
-    args, kwargs = tree_unflatten(order, spec)
+    written = _written_arguments(func)
+    if not written:
+        return []
+    args, kwargs = tree_unflatten(list(range(len(originals))), spec)
     found: list[int] = []
-    for k, argument in enumerate(func._schema.arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
-            continue
-        place = args[k] if k < len(args) else kwargs.get(argument.name)
+    for k, name in written:
+        place = args[k] if k < len(args) else kwargs.get(name)
         for position in tree_flatten(place)[0]:
             if isinstance(position, int) and isinstance(originals[position], torch.Tensor):
                 found.append(position)

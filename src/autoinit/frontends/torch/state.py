@@ -1,88 +1,67 @@
-"""Leave the model exactly as it was: flags, attributes, buffers, caches, random state."""
+"""Running a model's shadow: what is global stays as it is, and everyone hears which module is running."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
 
+from ..private_random import private_random
+from ..shared_setting import Shared
+from .private_random import PrivateRandom
+from .shadow import Shadow
+
+OURS = "autoinit"
+
+
+def _eager() -> Callable[[], None]:
+    stance = torch.compiler.set_stance("force_eager")
+    stance.__enter__()
+    return lambda: stance.__exit__(None, None, None)
+
+
+uncompiled = Shared(_eager)
+"""Compiled functions run as they were written."""
+
 
 @contextmanager
-def untouched(model: nn.Module, training: bool | None = None) -> Iterator[None]:
-    """Put the model in training or evaluation mode (or leave it in its own); restore attributes and RNG afterwards."""
-    modules = list(model.modules())
-    saved = [(m, _copy(m.__dict__)) for m in modules]
-    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
-    try:
-        with torch.random.fork_rng(devices=devices):
-            if training is not None:
-                model.train(training)
-            yield
-    finally:
-        for module, attributes in saved:
-            _restore(module.__dict__, attributes)
-
-
-def _copy(attributes: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Each attribute with a shallow copy of it if it is a container (a cache, a list of outputs)."""
-    return {
-        k: (v, v.copy() if type(v) in (dict, list, set) or isinstance(v, dict) else None) for k, v in attributes.items()
+def undisturbed(model: nn.Module, source: PrivateRandom) -> Iterator[None]:
+    """Random numbers, whoever draws them, come from `source` and its like; compiled code is not used."""
+    homes = {type(m).__module__ for m in model.modules()}
+    spaces = [vars(sys.modules[h]) for h in homes if h in sys.modules and not h.startswith("torch.")]
+    cpu = torch.device("cpu")
+    others: dict[Callable[..., Any], Callable[..., Any]] = {
+        torch.random.manual_seed: lambda seed: (source.seed(int(seed)), source.on(cpu))[1],
+        torch.random.seed: lambda: source.on(cpu).seed(),
+        torch.random.initial_seed: lambda: source.on(cpu).initial_seed(),
+        torch.random.get_rng_state: lambda: source.on(cpu).get_state(),
+        torch.random.set_rng_state: lambda state: source.on(cpu).set_state(state),
     }
-
-
-def _restore(current: dict[str, Any], saved: dict[str, tuple[Any, Any]]) -> None:
-    for name in [n for n in current if n not in saved]:
-        del current[name]
-    for name, (value, copy) in saved.items():
-        current[name] = value
-        if copy is None:
-            continue
-        if isinstance(value, list):
-            value[:] = copy
-        else:
-            value.clear()
-            value.update(copy)
-
-
-@contextmanager
-def buffers_kept(model: nn.Module) -> Iterator[None]:
-    """Undo whatever a real forward writes into buffers (running statistics, counters)."""
-    tensors = [b for b in model.buffers() if b.device.type != "meta"]
-    copies = [b.detach().clone() for b in tensors]
-    try:
+    with uncompiled(), private_random(0, [vars(torch), vars(torch.random), *spaces], others):
         yield
-    finally:
-        with torch.no_grad():
-            for tensor, copy in zip(tensors, copies, strict=True):
-                if not torch.equal(tensor, copy):  # a write would invalidate what autograd has saved of it
-                    tensor.copy_(copy)
 
 
-@contextmanager
-def named_modules_on(model: nn.Module, enter: Any, leave: Any) -> Iterator[None]:
-    """Call ``enter(name, module, args)`` and ``leave(name, module, args, output)`` around every submodule's forward."""
-    names = {id(m): n for n, m in model.named_modules()}
+Enter = Callable[[str, nn.Module, nn.Module, Any], None]
+Leave = Callable[[str, nn.Module, nn.Module, Any, Any], Any]
 
-    def before(module: nn.Module, args: Any) -> None:
-        name = names.get(id(module))
-        if name is not None:
-            enter(name, module, args)
 
-    def after(module: nn.Module, args: Any, output: Any) -> Any:
-        name = names.get(id(module))
-        if name is not None:
-            return leave(name, module, args, output)
-        return None
+def announce_modules(shadow: Shadow, enter: Enter, leave: Leave) -> None:
+    """Call ``enter(name, module, original, args)`` and ``leave(name, module, original, args, output)`` around every
+    submodule's forward, before and after the hooks that it has."""
+    for name, original, module in shadow.named_modules():
 
-    handles = [
-        nn.modules.module.register_module_forward_pre_hook(before),
-        nn.modules.module.register_module_forward_hook(after, always_call=True),
-    ]
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
+        def before(made: nn.Module, args: Any, name: str = name, original: nn.Module = original) -> None:
+            enter(name, made, original, args)
+
+        def after(made: nn.Module, args: Any, output: Any, name: str = name, original: nn.Module = original) -> Any:
+            return leave(name, made, original, args, output)
+
+        names = vars(module)
+        names["_forward_pre_hooks"] = OrderedDict({OURS: before, **module._forward_pre_hooks})
+        names["_forward_hooks"] = OrderedDict({OURS: after, **module._forward_hooks})
+        names["_forward_hooks_always_called"] = OrderedDict({OURS: True, **module._forward_hooks_always_called})

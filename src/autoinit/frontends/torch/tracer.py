@@ -22,17 +22,26 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ..budget import Budget
 from .ancestry import OriginAncestry
 from .call import Call
 from .known import sampled, simulated_choice
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
 from .origins import Origin, Origins
 from .origins import storage_of as _storage
+from .parameter_places import ParameterPlaces, in_c_order
+from .private_random import PrivateRandom
+from .python_calls import DATA
 from .running import as_array
 from .schema import is_mutable, op_name, written_positions
 from .shapes import shortcut, wrapped
 from .writes import Record, written
 
+UNINITIALISED = {
+    f"aten.{name}"
+    for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
+}
+"""What these make holds anything: zeros here, so that no plan depends on what lies in memory."""
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
 
 
@@ -42,9 +51,13 @@ class Tracer(TorchDispatchMode):
     supports_higher_order_operators = True
 
     def __init__(
-        self, parameters: dict[str, torch.Tensor], lower: Callable[[Call], bool], has_lowering: Callable[[str], bool]
-    ) -> None:
+        self, parameters: dict[str, torch.Tensor], stand_ins: dict[int, str], lower: Callable[[Call], bool],
+        has_lowering: Callable[[str], bool], budget: Budget,
+    ) -> None:  # fmt: skip
+        """`stand_ins`: names of parameters by the id of what stands for them in the model that is run."""
         super().__init__()
+        self.budget = budget
+        self.random = PrivateRandom(0)
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.graph = Graph()
         self.lower, self.has_lowering = lower, has_lowering
@@ -55,10 +68,12 @@ class Tracer(TorchDispatchMode):
         self.counts: Counter[tuple[str, str]] = Counter()
         self._next = 0
         self._records: dict[int, Record] = {}
-        self._by_storage = {_storage(p): name for name, p in parameters.items() if not isinstance(p, FakeTensor)}
+        self._places = ParameterPlaces(parameters, stand_ins)
         self._parameters = parameters
         self._fake_parameters: dict[int, torch.Tensor] = {}
         self._parameter_storages: dict[int, str] = {}
+        self._rewritten: set[int] = set()
+        """Storages of fake parameters that forward wrote to."""
         self._shadows: dict[int, torch.Tensor] = {}
         self._made_here: dict[int, torch.Tensor] = {}
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
@@ -106,9 +121,9 @@ class Tracer(TorchDispatchMode):
             return self._constant(tensor)
         name = self._parameter_storages.get(_storage(tensor))
         if name is not None and id(tensor) not in self._records:
-            parameter = self._parameters[name]
-            whole = tensor.numel() == parameter.numel()
-            return ParameterView(name, tuple(tensor.shape), tuple(tensor.stride()), int(tensor.storage_offset()), whole)
+            view = self._view_of(name, tensor)
+            if view is not None:
+                return view
         record = self._records.get(id(tensor))
         if record is None:
             reference = Constant(tuple(tensor.shape), lambda: None)
@@ -116,6 +131,15 @@ class Tracer(TorchDispatchMode):
             return reference
         self._refresh(record)
         return record.reference
+
+    def _view_of(self, name: str, tensor: torch.Tensor) -> ParameterView | None:
+        """A fake (view of a) parameter by its place in the parameter."""
+        parameter = self._parameters[name]
+        shape = tuple(int(n) for n in tensor.shape)
+        found = in_c_order(parameter, shape, tuple(tensor.stride()), int(tensor.storage_offset()))
+        if found is None:
+            return None
+        return ParameterView(name, shape, *found, tensor.numel() == parameter.numel())
 
     def _refresh(self, record: Record) -> None:
         """A view whose base was written to meanwhile is derived anew."""
@@ -146,9 +170,9 @@ class Tracer(TorchDispatchMode):
             found = self._shadows.get(id(tensor))
         if found is not None:
             return found
-        name = self._by_storage.get(_storage(tensor)) if tensor.layout is torch.strided else None
-        if name is not None:
-            return self._fake_parameter(name, tensor)
+        place = self._places.find(tensor)
+        if place is not None:
+            return self._fake_parameter(*place, tensor)
         view = self._real_views.get(id(tensor))
         if view is not None:
             base, func, args, kwargs, k = view
@@ -166,7 +190,8 @@ class Tracer(TorchDispatchMode):
             return made
         return tensor
 
-    def _fake_parameter(self, name: str, tensor: torch.Tensor) -> torch.Tensor:
+    def _fake_parameter(self, name: str, offset: int, tensor: torch.Tensor) -> torch.Tensor:
+        """The fake of a parameter, or the part of it that begins at `offset` and looks like `tensor`."""
         whole = self._parameters[name]
         fake = self._fake_parameters.get(id(whole))
         if fake is None:
@@ -174,11 +199,14 @@ class Tracer(TorchDispatchMode):
             self._fake_parameters[id(whole)] = fake
             self._parameter_storages[_storage(fake)] = name
             self._keep.append(whole)
-        if tensor is whole:
-            return fake
-        if tensor.dtype == whole.dtype:
-            with self.fake_mode:
-                fake = torch.as_strided(fake, tensor.shape, tensor.stride(), tensor.storage_offset())
+        same = (tensor.shape, tensor.stride(), offset) == (whole.shape, whole.stride(), 0)
+        if not same and tensor.dtype == whole.dtype:
+            if _storage(fake) in self._rewritten:
+                with self:
+                    fake = torch.as_strided(fake, tensor.shape, tensor.stride(), offset)
+            else:
+                with self.fake_mode:
+                    fake = torch.as_strided(fake, tensor.shape, tensor.stride(), offset)
         self._fake_parameters[id(tensor)] = fake
         self._keep.append(tensor)
         return fake
@@ -188,8 +216,27 @@ class Tracer(TorchDispatchMode):
         name = self._parameter_storages.get(_storage(fake))
         if name is None:
             return None
-        real = self._parameters[name]
-        return torch.as_strided(real.detach(), fake.shape, fake.stride(), fake.storage_offset())
+        real = self._parameters[name].detach()
+        return torch.as_strided(real, fake.shape, fake.stride(), fake.storage_offset() + real.storage_offset())
+
+    def data_of(self, tensor: torch.Tensor) -> torch.Tensor:
+        """``tensor.data``: a parameter's is its fake, so that writing to it is seen."""
+        inner = self.incoming(tensor)
+        return inner if inner is not tensor else tensor.detach()
+
+    def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
+        """``tensor.data = value``: from here on the tensor is what was given, in whatever shape and dtype."""
+        inner = self.incoming(value)
+        if (tensor.shape, tensor.dtype) != (inner.shape, inner.dtype):
+            self._resized(tensor, inner)
+        self._fake_parameters.pop(id(tensor), None)
+        self._shadow(tensor, inner)
+
+    def _resized(self, tensor: torch.Tensor, like: torch.Tensor) -> None:
+        """Another shape or dtype, as Python sees it. (A tensor of the model's own is a stand-in: see `shadow.py`.)"""
+        if isinstance(tensor, FakeTensor):
+            raise RuntimeError("the data of an intermediate tensor is replaced by one of another shape or dtype")
+        DATA.__set__(tensor, torch.empty(like.shape, dtype=like.dtype, device=tensor.device))
 
     def _shadow(self, real: torch.Tensor, replacement: torch.Tensor) -> None:
         self._shadows[id(real)] = replacement
@@ -228,6 +275,7 @@ class Tracer(TorchDispatchMode):
         name = op_name(func)
         if name in SILENT:
             return func(*tree_map(self._plain, args), **kwargs)
+        self.budget.spend(self.module)
         self.counts[self.module, name] += 1
         self.occurrence = self.counts[self.module, name]
         occurrence = self.occurrence
@@ -259,7 +307,9 @@ class Tracer(TorchDispatchMode):
 
     def _real(self, func: Any, originals: list[Any], call: Any) -> Any:
         args, kwargs = call
-        out = func(*args, **kwargs)
+        out = self.random.call(func, args, kwargs)
+        if op_name(func) in UNINITIALISED:
+            out.zero_()
         tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         for k, t in enumerate(tree_flatten(out)[0]):
             if not isinstance(t, torch.Tensor) or isinstance(t, FakeTensor):
@@ -324,8 +374,11 @@ class Tracer(TorchDispatchMode):
             flat[k] = self.writable(originals[k], becomes_fake)
         args, kwargs = tree_unflatten(flat, spec)
         if not becomes_fake:
-            out = func(*args, **kwargs)
+            out = self.random.call(func, args, kwargs)
+            if name == "aten.resize_":
+                flat[positions[0]].zero_()
         else:
+            self._opened(flat, positions)
             operands = self.origins.operands(flat)
             out = self.run(func, args, kwargs)
             self.occurrence = occurrence
@@ -334,6 +387,21 @@ class Tracer(TorchDispatchMode):
             self._lower_write(func, args, kwargs, targets, made)
         back = {id(flat[k]): originals[k] for k in positions}
         return tree_map(lambda t: back.get(id(t), t) if isinstance(t, torch.Tensor) else t, out)
+
+    def _opened(self, flat: list[Any], positions: list[int]) -> None:
+        """A parameter that is written to is a value from here on, and so are its views."""
+        for k in positions:
+            target = flat[k]
+            name = self._parameter_storages.get(_storage(target))
+            if name is None or id(target) in self._records:
+                continue
+            whole = self._fake_parameters[id(self._parameters[name])]
+            for tensor in (whole, target):
+                if id(tensor) not in self._records:
+                    self._records[id(tensor)] = Record(tensor, self.reference(tensor))
+            if target is not whole:
+                self._records[id(target)].base = self._records[id(whole)]
+            self._rewritten.add(_storage(whole))
 
     def _lower_write(self, func: Any, args: Any, kwargs: Any, targets: list[torch.Tensor], made: list[Origin]) -> None:
         results = [self.fake(t.shape, t.dtype, t.device) for t in targets]
@@ -359,7 +427,9 @@ def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
     """A plain view of a parameter needs no node: it is named by its place in the parameter."""
     if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
         return False
-    return _storage(tensor) in tracer._parameter_storages
+    storage = _storage(tensor)
+    name = tracer._parameter_storages.get(storage)
+    return name is not None and storage not in tracer._rewritten and tracer._view_of(name, tensor) is not None
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import nullcontext
 from math import ceil
 from typing import Any
 
@@ -16,31 +16,34 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from ...core.graph import Constant, Graph, Node, Parameter, ParameterView, Value
 from ...core.inputs import Input
+from ...core.options import Options
 from ...core.signal import Signal
 from ...errors import TraceError
+from ..budget import Budget
 from ..custom import CustomRules, patched_functions
+from ..shared_setting import Shared
 from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
-from .normalised import SCALE_FREE, ScaleFree, hidden_hooks, whole_lp_pooling
-from .scalars import readable_scalars
-from .state import named_modules_on, untouched
+from .normalised import SCALE_FREE, ScaleFree, hide_hooks
+from .python_calls import PythonCalls
+from .shadow import Shadow
+from .state import announce_modules, undisturbed
 from .tracer import Tracer, below_autograd
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
 
 
-@contextmanager
-def quiet_fake_tensors() -> Iterator[None]:
+def _quiet() -> Callable[[], None]:
     """A shape error is raised, with the layer's name; torch need not log it as well."""
     logger = logging.getLogger("torch._subclasses.fake_tensor")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
+    return lambda: logger.setLevel(level)
+
+
+quiet_fake_tensors = Shared(_quiet)
 
 
 def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
@@ -49,25 +52,28 @@ def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
 
 
 def walk(
-    model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules,
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], options: Options, custom: CustomRules,
     centring: bool = False,
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     """Run forward on fake tensors; return the graph and the signals of its inputs."""
+    budget = Budget.start(options)
     try:
-        return _walk(model, args, kwargs, training, custom, centring, below=True)
+        return _walk(model, args, kwargs, options.training, custom, centring, budget, below=True)
     except TraceError as error:
         if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
-            return _walk(model, args, kwargs, training, custom, centring, below=False)
+            return _walk(model, args, kwargs, options.training, custom, centring, budget, below=False)
         raise
 
 
 def _walk(
     model: nn.Module, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool,
-    below: bool,
+    budget: Budget, below: bool,
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
     parameters = parameters_of(model)
-    tracer = Tracer(parameters, lower, has_lowering)
+    shadow = Shadow(model)
+    stand_ins = {id(shadow.of(p)): name for name, p in parameters.items()}
+    tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget)
     signals: dict[int, Signal] = {}
     rng = np.random.default_rng(0)
 
@@ -96,7 +102,7 @@ def _walk(
     failed: list[str] = []
     marking = Marking(tracer) if centring else None
 
-    def enter(name: str, module: nn.Module, given: Any) -> None:
+    def enter(name: str, module: nn.Module, original: nn.Module, given: Any) -> None:
         stack.append((tracer.module, sys.exc_info()[1]))
         tracer.module = name
         if custom.for_module(module) is not None:
@@ -104,7 +110,7 @@ def _walk(
         if marking is not None:
             marking.enter(module, given)
 
-    def leave(name: str, module: nn.Module, inputs: Any, output: Any) -> Any:
+    def leave(name: str, module: nn.Module, original: nn.Module, inputs: Any, output: Any) -> Any:
         rule = custom.for_module(module)
         outer, pending = stack.pop() if stack else ("", None)
         raised = sys.exc_info()[1] is not pending  # not one that was being handled when the module was entered
@@ -115,19 +121,22 @@ def _walk(
             if isinstance(rule, ScaleFree):
                 rule = rule.of(inputs[0])
             if not tracer.suppressed and not raised:
-                _own_node(tracer, rule, module, inputs, output, type(module).__name__)
+                _own_node(tracer, rule, original, inputs, output, type(module).__name__)
         made = None if marking is None else marking.leave(name, module, output, raised)
         tracer.module = outer
         return made
 
+    announce_modules(shadow, enter, leave)
+    hide_hooks(shadow, tracer, _own_node)
+    shadow.model.train(training)
     try:
         with (
-            untouched(model, training), named_modules_on(model, enter, leave),
-            patched_functions(custom, tracer, _own_node), hidden_hooks(tracer, _own_node), whole_lp_pooling(tracer),
-            torch.compiler.set_stance("force_eager"), torch.enable_grad(), quiet_fake_tensors(), readable_scalars(),
-            below_autograd() if below else nullcontext(), tracer,
+            undisturbed(model, tracer.random), patched_functions(custom, tracer, _own_node), quiet_fake_tensors(),
+            torch.enable_grad(), below_autograd() if below else nullcontext(), PythonCalls(tracer), tracer,
         ):  # fmt: skip
-            out = model(*fake_args, **fake_kwargs)
+            out = shadow.model(*fake_args, **fake_kwargs)
+    except TraceError:  # the budget
+        raise
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")
         where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
@@ -193,7 +202,8 @@ def _reader(p: torch.Tensor) -> Any:
             return None
         t = p.detach()
         if view is not None and not (view.whole and tuple(view.shape) == tuple(p.shape)):
-            t = torch.as_strided(t, view.shape, view.stride, view.offset)
+            t = t.contiguous()  # views count the entries in C order
+            t = torch.as_strided(t, view.shape, view.stride, view.offset + t.storage_offset())
         if t.numel() > LARGEST_READ and t.dim():
             t = t[:: ceil(t.numel() / LARGEST_READ)]
         if t.is_complex():

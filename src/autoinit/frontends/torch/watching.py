@@ -19,7 +19,6 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from ...errors import TraceError
 from .inputs import call_arguments
 from .measure import Key, Recorder, run
-from .state import buffers_kept, untouched
 from .tracer import Tracer
 
 Statistics = tuple[float, float, int]
@@ -67,7 +66,7 @@ class Probe:
 
     def _look(self, args: Any, kwargs: Any, wanted: set[Key], below: bool) -> dict[Key, torch.Tensor]:
         recorder = Recorder(wanted, take=statistics)
-        with untouched(self.model), buffers_kept(self.model), warnings.catch_warnings():
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the real forward will warn
             run(self.model, args, kwargs, recorder, below)
         return recorder.recording.moments

@@ -1,0 +1,127 @@
+"""Global random numbers, for one thread out of generators of its own.
+
+A forward may call ``random.random()`` or ``np.random.rand()``. While a thread looks at a model these names lead to
+generators of its own, so that the global ones do not move. They are not saved and rewound: another thread that draws
+meanwhile would see its numbers repeated. For every other thread the names do what they always did.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .lock import WALKING
+
+Names = dict[str, Any]
+Function = Callable[..., Any]
+
+
+@dataclass(slots=True)
+class Sources:
+    """What one thread draws from."""
+
+    python: random.Random
+    numpy: np.random.RandomState
+    others: dict[int, Function] = field(default_factory=dict)
+    """Functions in place of others, which are named by their id."""
+
+
+class _Current(threading.local):
+    sources: Sources | None = None
+
+
+class Redirected:
+    """A global function, or for a thread with sources of its own the function of these."""
+
+    def __init__(self, original: Function, own: Callable[[Sources], Function]) -> None:
+        self.original, self.own = original, own
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        sources = _current.sources
+        return (self.original if sources is None else self.own(sources))(*args, **kwargs)
+
+
+_current = _Current()
+_patched: dict[int, tuple[Names, int]] = {}
+"""Namespaces whose functions are replaced, by identity, and for how many threads."""
+
+
+@contextmanager
+def private_random(
+    seed: int, namespaces: Iterable[Names] = (), others: Mapping[Function, Function] | None = None
+) -> Iterator[None]:
+    """Draw from generators of one's own: under the names of `random` and `numpy.random`, and under those that the
+    `namespaces` have for them (``from random import uniform``). `others` are functions of a framework's own."""
+    before = _current.sources
+    own = {id(original): function for original, function in (others or {}).items()}
+    opened: list[Names] = []
+    try:
+        _current.sources = Sources(random.Random(seed), np.random.RandomState(seed % 2**32), own)
+        for names in (vars(random), vars(np.random), *namespaces):
+            opened.append(names)
+            _open(names, others or {})
+        yield
+    finally:
+        for names in opened:
+            _close(names)
+        _current.sources = before
+
+
+def _open(names: Names, others: Mapping[Function, Function]) -> None:
+    with WALKING:
+        _, count = _patched.get(id(names), (names, 0))
+        _patched[id(names)] = (names, count + 1)
+        if count:
+            return
+        table = {**replacements(), **{id(f): Redirected(f, _other(f)) for f in others}}
+        found = {name: table.get(_key(value)) for name, value in list(names.items())}
+        names.update({name: made for name, made in found.items() if made is not None})
+
+
+def _close(names: Names) -> None:
+    with WALKING:
+        _, count = _patched.get(id(names), (names, 0))
+        if count > 1:
+            _patched[id(names)] = (names, count - 1)
+            return
+        _patched.pop(id(names), None)
+        names.update({k: v.original for k, v in list(names.items()) if isinstance(v, Redirected)})
+
+
+def _key(value: Any) -> Any:
+    """Bound methods are told apart by what they are bound to and their name."""
+    owner = getattr(value, "__self__", None)
+    return (id(owner), value.__name__) if owner is _PYTHON or owner is _NUMPY else id(value)
+
+
+def _other(function: Function) -> Callable[[Sources], Function]:
+    return lambda sources: sources.others.get(id(function), function)
+
+
+def _method(source: str, name: str) -> Callable[[Sources], Function]:
+    return lambda sources: getattr(getattr(sources, source), name)  # type: ignore[no-any-return]
+
+
+_PYTHON: Any = random._inst  # type: ignore[attr-defined]
+_NUMPY: Any = np.random.mtrand._rand  # type: ignore[attr-defined]
+
+
+@cache
+def replacements() -> dict[Any, Redirected]:
+    """Every function of `random` and `numpy.random` that draws from the global generator or sets it."""
+    found: dict[Any, Redirected] = {}
+    for name, value in list(vars(random).items()):
+        if getattr(value, "__self__", None) is _PYTHON:
+            found[_key(value)] = Redirected(value, _method("python", name))
+    for name, value in list(vars(np.random).items()):
+        method = {"sample": "random_sample", "ranf": "random_sample"}.get(name, name)
+        if callable(value) and not isinstance(value, type) and hasattr(np.random.RandomState, method):
+            found[_key(value)] = Redirected(value, _method("numpy", method))
+    return found
