@@ -19,6 +19,7 @@ from .signal import Signal, constant
 if TYPE_CHECKING:
     from .propagate import Propagation
 
+PUT_TOGETHER = ("concat", "stack", "pad")
 MOST_PARTS = 3000
 """Longer stories are not followed."""
 
@@ -61,7 +62,7 @@ class Places:
         """Cuts (nodes, by identity) that go back to pieces: a second cut of them along another axis stops there."""
 
     def seen(self, index: int, node: Node) -> None:
-        self.pieces = self.pieces or node.op in ("concat", "pad")
+        self.pieces = self.pieces or node.op in PUT_TOGETHER
         for k, value in enumerate(node.outputs):
             self.producer[value.id] = (index, node, k)
 
@@ -126,7 +127,7 @@ class Places:
         if found is None:
             return None, False
         _, node, k = found
-        if node.op in ("concat", "pad"):
+        if node.op in PUT_TOGETHER:
             inside = self._piece(node, cut)
             if inside is not None:
                 return [], True
@@ -156,6 +157,8 @@ class Places:
             return (None, 0, 0) if cut.stop <= low or cut.start >= low + n else None
         if node.attrs["axis"] != cut.axis:
             return None
+        if node.op == "stack":
+            return (cut.start, 0, 1) if cut.stop == cut.start + 1 else None
         at = 0
         for slot, ref in enumerate(node.inputs):
             n = ref.shape[cut.axis] if ref is not None and len(ref.shape) > cut.axis else 0
@@ -170,7 +173,7 @@ class Places:
         if needs is None:
             return self._sliced(self.run.signals[cut.value], cut.axis, cut.start, cut.stop)
         _, node, k = self.producer[cut.value]
-        if node.op in ("concat", "pad"):
+        if node.op in PUT_TOGETHER:
             inside = self._piece(node, cut)
             if inside is not None:
                 slot, start, stop = inside
@@ -180,6 +183,8 @@ class Places:
                     return constant(shape, float(node.attrs.get("value", 0.0)))
                 signal = self.run.signal(node, slot)
                 assert signal is not None
+                if node.op == "stack":
+                    return self._reshape(signal, tuple(shape))
                 return self._sliced(signal, cut.axis, start, stop)
         signals: list[Signal | None] = []
         for slot, need in enumerate(needs):

@@ -95,6 +95,11 @@ def _close(names: Names) -> None:
         names.update({k: v.original for k, v in list(names.items()) if isinstance(v, Redirected)})
 
 
+def original_of(function: Function) -> Function:
+    """What a name stood for before it was redirected."""
+    return function.original if isinstance(function, Redirected) else function
+
+
 def _key(value: Any) -> Any:
     """Bound methods are told apart by what they are bound to and their name."""
     owner = getattr(value, "__self__", None)

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import _disable_current_modes
 
 from ...core.graph import Node
 from ..axes import per_axis
@@ -32,9 +33,10 @@ class PythonCalls(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if getattr(func, "__self__", None) is DATA:
-            if func.__name__ == "__set__":
-                return self.tracer.assign_data(args[0], args[1])
-            return self.tracer.data_of(args[0])
+            with _disable_current_modes():
+                if func.__name__ == "__set__":
+                    return self.tracer.assign_data(args[0], args[1])
+                return self.tracer.data_of(args[0])
         if func in INDEXING:
             args = (args[0], _stacked(args[1]), *args[2:])
         elif func is torch.Tensor.__format__ and isinstance(args[0], FakeTensor) and args[0].dim() == 0:

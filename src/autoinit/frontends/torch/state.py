@@ -6,12 +6,13 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 import torch
 from torch import nn
 
-from ..private_random import private_random
+from ..private_random import original_of, private_random
 from ..shared_setting import Shared
 from .private_random import PrivateRandom
 from .shadow import Shadow
@@ -34,16 +35,27 @@ def undisturbed(model: nn.Module, source: PrivateRandom) -> Iterator[None]:
     """Random numbers, whoever draws them, come from `source` and its like; compiled code is not used."""
     homes = {type(m).__module__ for m in model.modules()}
     spaces = [vars(sys.modules[h]) for h in homes if h in sys.modules and not h.startswith("torch.")]
-    cpu = torch.device("cpu")
-    others: dict[Callable[..., Any], Callable[..., Any]] = {
-        torch.random.manual_seed: lambda seed: (source.seed(int(seed)), source.on(cpu))[1],
-        torch.random.seed: lambda: source.on(cpu).seed(),
-        torch.random.initial_seed: lambda: source.on(cpu).initial_seed(),
-        torch.random.get_rng_state: lambda: source.on(cpu).get_state(),
-        torch.random.set_rng_state: lambda state: source.on(cpu).set_state(state),
-    }
-    with uncompiled(), private_random(0, [vars(torch), vars(torch.random), *spaces], others):
+    with uncompiled(), private_random(0, [vars(torch), vars(torch.random), *spaces], _seeding(source)):
         yield
+
+
+def _seeding(source: PrivateRandom) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """What takes the place of functions that set or read the state of the global generator."""
+    cpu = torch.device("cpu")
+
+    def manual_seed(seed: Any) -> torch.Generator:
+        source.seed(int(seed))
+        return source.on(cpu)
+
+    own: dict[str, Callable[..., Any]] = {
+        "manual_seed": manual_seed,
+        "seed": lambda: source.on(cpu).seed(),
+        "initial_seed": lambda: source.on(cpu).initial_seed(),
+        "get_rng_state": lambda: source.on(cpu).get_state(),
+        "set_rng_state": lambda state: source.on(cpu).set_state(state),
+    }
+    homes = (torch, torch.random)  # the compiler wraps those of the first
+    return {original_of(getattr(home, name)): function for name, function in own.items() for home in homes}
 
 
 Enter = Callable[[str, nn.Module, nn.Module, Any], None]
@@ -65,3 +77,21 @@ def announce_modules(shadow: Shadow, enter: Enter, leave: Leave) -> None:
         names["_forward_pre_hooks"] = OrderedDict({OURS: before, **module._forward_pre_hooks})
         names["_forward_hooks"] = OrderedDict({OURS: after, **module._forward_hooks})
         names["_forward_hooks_always_called"] = OrderedDict({OURS: True, **module._forward_hooks_always_called})
+
+
+def convert_in_place(shadow: Shadow) -> None:
+    """``module.to(...)`` and its like inside of forward: parameters get new data and stay the same objects."""
+    for _, _, module in shadow.named_modules():
+        vars(module)["_apply"] = MethodType(_converted, module)
+
+
+def _converted(module: nn.Module, function: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> nn.Module:
+    for child in module.children() if recurse else ():
+        child._apply(function)
+    for parameter in module._parameters.values():
+        if parameter is not None:
+            parameter.data = function(parameter)
+    for name, buffer in module._buffers.items():
+        if buffer is not None:
+            module._buffers[name] = function(buffer)
+    return module

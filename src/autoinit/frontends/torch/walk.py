@@ -28,7 +28,7 @@ from .lowering import has_lowering, lower
 from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
 from .shadow import Shadow
-from .state import announce_modules, undisturbed
+from .state import announce_modules, convert_in_place, undisturbed
 from .tracer import Tracer, below_autograd
 
 LARGEST_READ = 2**24
@@ -127,6 +127,7 @@ def _walk(
         return made
 
     announce_modules(shadow, enter, leave)
+    convert_in_place(shadow)
     hide_hooks(shadow, tracer, _own_node)
     shadow.model.train(training)
     try:

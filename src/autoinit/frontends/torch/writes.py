@@ -81,7 +81,7 @@ def _written_slice(tracer: Tracer, base: Record, part: Record) -> Value | None:
             pieces.append((low, min(high, start), _cut(tracer, base, axis, ref, low, high, low, min(high, start))))
         if high > stop:
             pieces.append((max(low, stop), high, _cut(tracer, base, axis, ref, low, high, max(low, stop), high)))
-    pieces.append((start, stop, part.reference))
+    pieces.append((start, stop, _as_slice(tracer, base, axis, part, stop - start)))
     pieces.sort(key=lambda piece: piece[0])
     base.pieces = (base.version, axis, pieces)
     return _node(tracer, "concat", tuple(ref for _, _, ref in pieces), tuple(base.tensor.shape), axis=axis)
@@ -97,8 +97,18 @@ def _cut(
     return _node(tracer, "slice", (ref,), shape, axis=axis, start=start - low, stop=stop - low, step=1)
 
 
+def _as_slice(tracer: Tracer, base: Record, axis: int, part: Record, width: int) -> Reference:
+    """What was written to one place of an axis, with that axis."""
+    shape = tuple(width if a == axis else n for a, n in enumerate(base.tensor.shape))
+    if part.reference is None or tuple(part.reference.shape) == shape:
+        return part.reference
+    return _node(tracer, "reshape", (part.reference,), shape)
+
+
 def _slice_of(base: torch.Tensor, part: torch.Tensor) -> tuple[int, int, int] | None:
-    """(axis, start, stop) if `part` is a slice of step 1 of `base` along one axis."""
+    """(axis, start, stop) if `part` is a slice of step 1 of `base` along one axis, or one place of it."""
+    if base.dim() == part.dim() + 1:
+        return _place_of(base, part)
     if base.dim() != part.dim() or base.stride() != part.stride():
         return None
     axes = [a for a in range(base.dim()) if base.shape[a] != part.shape[a]]
@@ -108,6 +118,21 @@ def _slice_of(base: torch.Tensor, part: torch.Tensor) -> tuple[int, int, int] | 
     start = offset // base.stride(axes[0])
     stop = start + part.shape[axes[0]]
     return (axes[0], start, stop) if start >= 0 and stop <= base.shape[axes[0]] else None
+
+
+def _place_of(base: torch.Tensor, part: torch.Tensor) -> tuple[int, int, int] | None:
+    """(axis, k, k + 1) if `part` is ``base.select(axis, k)``."""
+    offset = part.storage_offset() - base.storage_offset()
+    for axis in range(base.dim()):
+        rest = [a for a in range(base.dim()) if a != axis]
+        alike = all(
+            base.shape[a] == n and (n == 1 or base.stride(a) == s)
+            for a, n, s in zip(rest, part.shape, part.stride(), strict=True)
+        )
+        step = base.stride(axis)
+        if alike and step and offset >= 0 and offset % step == 0 and offset // step < base.shape[axis]:
+            return axis, offset // step, offset // step + 1
+    return None
 
 
 def _node(tracer: Tracer, op: str, inputs: tuple[Reference, ...], shape: tuple[int, ...], **attrs: Any) -> Value:

@@ -37,8 +37,30 @@ def index_put(call: Call) -> None:
     if call.get("accumulate", False) and one and _fits(base, update, used[0]):
         pairs = _pairs(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
         call.emit("accumulate", [base, update], [call.outputs[0]], axis=used[0], pairs=pairs)
-    else:
+    elif call.get("accumulate", False) or len(used) != 1 or not _put_between(call, used[0]):
         write(call)
+
+
+def _put_between(call: Call, axis: int) -> bool:
+    """Rows that are written to known places in a row: the base is what was before, the rows, and what comes after."""
+    base, index, update = call.args[0], sample_of(call.tracer, call["indices"][axis]), call["values"]
+    if index is None or index.dtype is torch.bool or index.dim() > 1 or index.numel() == 0:
+        return False
+    places, n = index.reshape(-1) % base.shape[axis], base.shape[axis]
+    start, width = int(places[0]), places.numel()
+    if not torch.equal(places, torch.arange(start, start + width)):
+        return False
+    shape = tuple(base.shape[:axis]) + (width,) + tuple(base.shape[axis + 1 :])
+    (rows,) = call.emit("expand", [update], [tuple(s for a, s in enumerate(shape) if a != axis or index.dim())])
+    pieces: list[Any] = []
+    for low, high in ((0, start), (start, start + width), (start + width, n)):
+        size = tuple(base.shape[:axis]) + (high - low,) + tuple(base.shape[axis + 1 :])
+        if low == start and high > low:
+            pieces += call.emit("reshape", [rows], [shape]) if rows.shape != shape else [rows]
+        elif high > low:
+            pieces += call.emit("slice", [base], [size], axis=axis, start=low, stop=high, step=1)
+    call.emit("concat", pieces, [call.outputs[0]], axis=axis)
+    return True
 
 
 def _fits(base: torch.Tensor, update: Any, axis: int) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....core.graph import Constant
+from ....core.graph import Constant, ParameterView
 from ...axes import axes_of, axis_of
 from ..known import sample_of
 from .chance import equal_chance
@@ -155,6 +155,10 @@ def identity(call: Call) -> None:
     if call.name in ("aten.copy_", "aten.copy"):
         source, out = call.args[1], call.outputs[0]
         call.emit("identity" if tuple(source.shape) == tuple(out.shape) else "expand", [source])
+        return
+    reference = call.tracer.reference(x)
+    if isinstance(reference, ParameterView) and len(call.outputs) == 1:  # in another dtype, or a copy: still that one
+        call.alias(reference)
         return
     call.emit("identity", [x])
 
