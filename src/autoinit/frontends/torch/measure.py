@@ -130,6 +130,7 @@ def run(
         recorder.module = stack.pop() if stack else ""
 
     shadow = Shadow(model)
+    given, named = tree_map(_stand_in, (args, kwargs))
     recorder.memory.owns(shadow.copies())
     announce_modules(shadow, enter, leave)
     if training is not None:
@@ -141,9 +142,16 @@ def run(
             below_autograd() if below else nullcontext(),
             recorder,
         ):
-            shadow.model(*args, **kwargs)
+            shadow.model(*given, **named)
     except Exception as error:
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",
             fix="check the shape and dtype of inputs; does model(inputs) work?",
         ) from error  # fmt: skip
+
+
+def _stand_in(item: Any) -> Any:
+    """A tensor of the user's in the same memory: what is done to it counts no version of theirs."""
+    if not isinstance(item, torch.Tensor) or item.layout is not torch.strided:
+        return item
+    return item.data.requires_grad_(item.requires_grad)

@@ -127,8 +127,9 @@ class Shadow:
         distance = 0 if isinstance(value, nn.Module) else self._distance + 1
         if distance > FURTHEST:
             return value
+        base: Any = types.SimpleNamespace if isinstance(value, types.SimpleNamespace) else object
         try:
-            made = object.__new__(type(value))
+            made = base.__new__(type(value))
         except TypeError:
             return value
         self._remember(value, made)
@@ -303,8 +304,8 @@ def _is_plain(cls: type) -> bool:
 
     Not those with a finalizer, which would free twice what they hold.
     """
-    if not all(c is object or c.__flags__ & 1 << 9 for c in cls.__mro__):
-        return cls in STANDARD
+    if not all(c is object or c in STANDARD or c.__flags__ & 1 << 9 for c in cls.__mro__):
+        return False
     if hasattr(cls, "__del__"):
         return False
     home = cls.__module__ or ""

@@ -52,10 +52,12 @@ class Tracer(TorchDispatchMode):
 
     def __init__(
         self, parameters: dict[str, torch.Tensor], stand_ins: dict[int, str], lower: Callable[[Call], bool],
-        has_lowering: Callable[[str], bool], budget: Budget,
+        has_lowering: Callable[[str], bool], budget: Budget, own: set[int],
     ) -> None:  # fmt: skip
-        """`stand_ins`: names of parameters by the id of what stands for them in the model that is run."""
+        """`stand_ins`: names of parameters by the id of what stands for them in the model that is run; `own`: storages
+        of constants that may be written to."""
         super().__init__()
+        self._own = own
         self.budget = budget
         self.random = PrivateRandom(0)
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
@@ -245,7 +247,9 @@ class Tracer(TorchDispatchMode):
     def writable(self, tensor: torch.Tensor, becomes_fake: bool) -> torch.Tensor:
         """The tensor that an in-place op may really write to (never one of the model's own)."""
         tensor = self.incoming(tensor)
-        if isinstance(tensor, FakeTensor) or (id(tensor) in self._made_here and not becomes_fake):
+        if isinstance(tensor, FakeTensor):
+            return tensor
+        if not becomes_fake and (id(tensor) in self._made_here or _storage(tensor) in self._own):
             return tensor
         root = tensor
         while id(root) in self._real_views:

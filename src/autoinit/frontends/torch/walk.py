@@ -73,7 +73,7 @@ def _walk(
     parameters = parameters_of(model)
     shadow = Shadow(model)
     stand_ins = {id(shadow.of(p)): name for name, p in parameters.items()}
-    tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget)
+    tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget, shadow.copies())
     signals: dict[int, Signal] = {}
     rng = np.random.default_rng(0)
 
