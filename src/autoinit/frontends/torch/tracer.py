@@ -42,6 +42,7 @@ UNINITIALISED = {
     for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 }
 """What these make holds anything: zeros here, so that no plan depends on what lies in memory."""
+RESHAPED_IN_PLACE = {"aten.resize_", "aten.resize_as_"}
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
 
 
@@ -379,8 +380,9 @@ class Tracer(TorchDispatchMode):
         args, kwargs = tree_unflatten(flat, spec)
         if not becomes_fake:
             out = self.random.call(func, args, kwargs)
-            if name == "aten.resize_":
+            if name in RESHAPED_IN_PLACE:
                 flat[positions[0]].zero_()
+                self._real_views.pop(id(flat[positions[0]]), None)
         else:
             self._opened(flat, positions)
             operands = self.origins.operands(flat)
