@@ -90,9 +90,13 @@ class Pair(NamedTuple):
     right: dict[str, Any]
 
 
+def frozen(n: int) -> nn.Parameter:
+    return nn.Parameter(torch.ones(n), requires_grad=False)
+
+
 DEEDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "assigns data": (lambda s, x, y: setattr(s.weight, "data", s.weight.data * 2.0), {}),
-    "assigns data of another shape": (lambda s, x, y: setattr(s.extra, "data", torch.zeros(3, 4)), {"extra": nn.Parameter(torch.ones(2))}),
+    "assigns data of another shape": (lambda s, x, y: setattr(s.kept, "data", torch.zeros(3, 4)), {"kept": frozen(8)}),
     "assigns data of a buffer": (lambda s, x, y: setattr(s.table, "data", x.mean(0)), {}),
     "constrains the norm": (lambda s, x, y: setattr(s.weight, "data", torch.renorm(s.weight.data, 2, 0, 0.1)), {}),
     "writes to data": (lambda s, x, y: s.weight.data.mul_(0.5), {}),
@@ -100,8 +104,8 @@ DEEDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "writes to a row": (lambda s, x, y: s.weight.data[0].fill_(1.0), {}),
     "writes through a view": (lambda s, x, y: s.weight.data.view(-1)[:5].copy_(torch.ones(5)), {}),
     "writes through NumPy": (lambda s, x, y: s.table.numpy().__setitem__(0, 7.0), {}),
-    "averages into a frozen parameter": (lambda s, x, y: s.average.mul_(0.9).add_(y.detach().mean(0)), {"average": nn.Parameter(torch.zeros(8), requires_grad=False)}),
-    "statistics in frozen parameters": (lambda s, x, y: F.batch_norm(y, s.a, s.b, training=True), {"a": nn.Parameter(torch.zeros(8), requires_grad=False), "b": nn.Parameter(torch.ones(8), requires_grad=False)}),
+    "averages into a frozen parameter": (lambda s, x, y: s.kept.add_(y.detach().mean(0)), {"kept": frozen(8)}),
+    "norm of frozen parameters": (lambda s, x, y: F.batch_norm(y, s.a, s.b, training=True), {"a": frozen(8), "b": frozen(8)}),
     "writes to its input": (lambda s, x, y: x.mul_(2.0), {}),
     "appends to a list": (lambda s, x, y: s.log.append(y), {"log": []}),
     "appends to nested containers": (lambda s, x, y: s.log["x"][0].append(y), {"log": {"x": ([],)}}),
@@ -117,7 +121,10 @@ DEEDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "calls a bound method": (lambda s, x, y: s.keep(y), {"log": Seen()}),
     "calls a partial function": (lambda s, x, y: s.keep(y), {"log": Seen()}),
     "writes to an array": (lambda s, x, y: s.log.__setitem__(0, 1.0), {"log": np.zeros(3)}),
-    "draws from its own generators": (lambda s, x, y: (s.log[0].random(), s.log[1].rand(), s.log[2].random(), torch.rand(2, generator=s.log[3])), {"log": [np.random.default_rng(0), np.random.RandomState(0), random.Random(0), torch.Generator().manual_seed(0)]}),
+    "draws from NumPy's generator": (lambda s, x, y: s.log.random(), {"log": np.random.default_rng(0)}),
+    "draws from NumPy's old generator": (lambda s, x, y: s.log.rand(), {"log": np.random.RandomState(0)}),
+    "draws from Python's generator": (lambda s, x, y: s.log.random(), {"log": random.Random(0)}),
+    "draws from torch's generator": (lambda s, x, y: torch.rand(2, generator=s.log), {"log": torch.Generator()}),
     "makes attributes": (lambda s, x, y: setattr(s, "new", y), {}),
     "makes modules": (lambda s, x, y: setattr(s, "child", nn.Linear(2, 2)), {}),
     "makes parameters": (lambda s, x, y: s.register_parameter("fresh", nn.Parameter(torch.ones(2))), {}),
@@ -129,11 +136,12 @@ DEEDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "changes its dtype": (lambda s, x, y: s.double() and None, {}),
     "registers hooks": (lambda s, x, y: s.register_forward_hook(print), {}),
     "removes hooks": (lambda s, x, y: s._forward_hooks.clear(), {}),
-    "seeds everything": (lambda s, x, y: (torch.manual_seed(7), np.random.seed(7), random.seed(7)) and None, {}),
-    "draws random numbers": (lambda s, x, y: y + np.random.rand() + random.uniform(0, 1) + torch.rand(8) + torch.randint(0, 2, (8,)), {}),
+    "seeds everything": (lambda s, x, y: [torch.manual_seed(7), np.random.seed(7), random.seed(7)], {}),
+    "draws random numbers": (lambda s, x, y: y + np.random.rand() + random.random() + torch.rand(8), {}),
+    "draws integers": (lambda s, x, y: y + np.random.randint(3) + random.randint(0, 3) + torch.randint(0, 2, (8,)), {}),
     "drops out constants": (lambda s, x, y: y + F.dropout(torch.ones(8), 0.5) + torch.rand_like(s.table), {}),
     "calls backward": (lambda s, x, y: y.sum().backward(retain_graph=True), {}),
-    "takes a gradient": (lambda s, x, y: torch.autograd.grad(y.sum(), s.weight, create_graph=True)[0].sum() * 0 + y, {}),
+    "takes a gradient": (lambda s, x, y: torch.autograd.grad(y.sum(), s.weight, create_graph=True)[0].sum() + y, {}),
     "zeroes gradients": (lambda s, x, y: s.zero_grad(), {}),
     "writes to gradients": (lambda s, x, y: s.weight.grad.zero_() if s.weight.grad is not None else None, {}),
 }  # fmt: skip
@@ -306,6 +314,38 @@ def test_shared_modules_and_buffers_stay_shared() -> None:
     assert torch.equal(table, torch.ones(16))
 
 
+class Counting(nn.Linear):
+    calls, log, cache, latest = 0, [], {}, None
+
+    def forward(self, x):
+        Counting.calls += 1
+        type(self).log.append(x)
+        self.cache["x"] = x
+        type(self).latest = x
+        type(self).another = x
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=lambda f: f.__name__)
+def test_attributes_of_classes(look) -> None:
+    look(Counting(8, 8), SHAPE)
+    assert (Counting.calls, Counting.log, Counting.cache, Counting.latest) == (0, [], {}, None)
+    assert not hasattr(Counting, "another")
+
+
+def test_exported_and_compiled_models() -> None:
+    """Programs that have one mode only, compiled modules, scripts: planned like the model that they were made of."""
+    plain = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 8)).eval()
+    expected = [p.std for p in autoinit.plan(plain, SHAPE).parameters]
+    others = [
+        torch.export.export(plain, (torch.randn(SHAPE),)).module(), torch.compile(plain, backend="eager"),
+        torch.jit.script(plain), torch.jit.trace(plain, torch.randn(SHAPE)), torch.fx.symbolic_trace(plain),
+        nn.DataParallel(plain),
+    ]  # fmt: skip
+    for other in others:
+        assert [p.std for p in autoinit.plan(other, SHAPE).parameters] == pytest.approx(expected, rel=1e-6), other
+
+
 def test_a_module_that_cannot_be_copied_is_shared() -> None:
     model = Layer(lambda s, x, y: s.lock.locked() and y, lock=threading.Lock(), stream=open(__file__))  # noqa: SIM115
     with model.stream:
@@ -372,9 +412,8 @@ def test_models_are_initialized_in_parallel() -> None:
     for thread in threads:
         thread.join()
     assert errors == [] and [found[k] for k in range(8)] == expected
-    assert all(
-        torch.equal(a, b) for m, t in zip(models, twins, strict=True) for a, b in zip(m.parameters(), t.parameters())
-    )
+    for model, twin in zip(models, twins, strict=True):
+        assert all(torch.equal(a, b) for a, b in zip(model.parameters(), twin.parameters(), strict=True))
 
 
 def test_an_innocent_thread_sees_no_random_number_twice() -> None:

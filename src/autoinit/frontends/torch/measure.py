@@ -21,7 +21,7 @@ from .own_memory import OwnMemory
 from .private_random import PrivateRandom
 from .schema import op_name
 from .shadow import Shadow
-from .state import announce_modules, undisturbed
+from .state import announce_modules, set_mode, undisturbed
 from .tracer import SILENT, _decomposes, below_autograd
 
 Key = tuple[str, str, int, int]
@@ -134,7 +134,7 @@ def run(
     recorder.memory.owns(shadow.copies())
     announce_modules(shadow, enter, leave)
     if training is not None:
-        shadow.model.train(training)
+        set_mode(shadow.model, training)
     try:
         with (
             undisturbed(model, recorder.random),

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..class_state import classes_kept
 from ..private_random import original_of, private_random
 from ..shared_setting import Shared
 from .private_random import PrivateRandom
@@ -35,7 +36,8 @@ def undisturbed(model: nn.Module, source: PrivateRandom) -> Iterator[None]:
     """Random numbers, whoever draws them, come from `source` and its like; compiled code is not used."""
     homes = {type(m).__module__ for m in model.modules()}
     spaces = [vars(sys.modules[h]) for h in homes if h in sys.modules and not h.startswith("torch.")]
-    with uncompiled(), private_random(0, [vars(torch), vars(torch.random), *spaces], _seeding(source)):
+    names = [vars(torch), vars(torch.random), *spaces]
+    with uncompiled(), classes_kept(model.modules(), ("torch",)), private_random(0, names, _seeding(source)):
         yield
 
 
@@ -56,6 +58,14 @@ def _seeding(source: PrivateRandom) -> dict[Callable[..., Any], Callable[..., An
     }
     homes = (torch, torch.random)  # the compiler wraps those of the first
     return {original_of(getattr(home, name)): function for name, function in own.items() for home in homes}
+
+
+def set_mode(model: nn.Module, training: bool) -> None:
+    """Training or evaluation mode; what has only one (an exported program) stays in it."""
+    try:
+        model.train(training)
+    except NotImplementedError:
+        return
 
 
 Enter = Callable[[str, nn.Module, nn.Module, Any], None]

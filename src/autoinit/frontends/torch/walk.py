@@ -28,7 +28,7 @@ from .lowering import has_lowering, lower
 from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
 from .shadow import Shadow
-from .state import announce_modules, convert_in_place, undisturbed
+from .state import announce_modules, convert_in_place, set_mode, undisturbed
 from .tracer import Tracer, below_autograd
 
 LARGEST_READ = 2**24
@@ -129,7 +129,7 @@ def _walk(
     announce_modules(shadow, enter, leave)
     convert_in_place(shadow)
     hide_hooks(shadow, tracer, _own_node)
-    shadow.model.train(training)
+    set_mode(shadow.model, training)
     try:
         with (
             undisturbed(model, tracer.random), patched_functions(custom, tracer, _own_node), quiet_fake_tensors(),

@@ -50,11 +50,11 @@ def _put_between(call: Call, axis: int) -> bool:
     start, width = int(places[0]), places.numel()
     if not torch.equal(places, torch.arange(start, start + width)):
         return False
-    shape = tuple(base.shape[:axis]) + (width,) + tuple(base.shape[axis + 1 :])
+    shape = (*base.shape[:axis], width, *base.shape[axis + 1 :])
     (rows,) = call.emit("expand", [update], [tuple(s for a, s in enumerate(shape) if a != axis or index.dim())])
     pieces: list[Any] = []
     for low, high in ((0, start), (start, start + width), (start + width, n)):
-        size = tuple(base.shape[:axis]) + (high - low,) + tuple(base.shape[axis + 1 :])
+        size = (*base.shape[:axis], high - low, *base.shape[axis + 1 :])
         if low == start and high > low:
             pieces += call.emit("reshape", [rows], [shape]) if rows.shape != shape else [rows]
         elif high > low:
