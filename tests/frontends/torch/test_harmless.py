@@ -105,7 +105,7 @@ DEEDS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "writes through a view": (lambda s, x, y: s.weight.data.view(-1)[:5].copy_(torch.ones(5)), {}),
     "writes through NumPy": (lambda s, x, y: s.table.numpy().__setitem__(0, 7.0), {}),
     "averages into a frozen parameter": (lambda s, x, y: s.kept.add_(y.detach().mean(0)), {"kept": frozen(8)}),
-    "norm of frozen parameters": (lambda s, x, y: F.batch_norm(y, s.a, s.b, training=True), {"a": frozen(8), "b": frozen(8)}),
+    "norm of frozen ones": (lambda s, x, y: F.batch_norm(y, s.a, s.b, training=True), {"a": frozen(8), "b": frozen(8)}),
     "writes to its input": (lambda s, x, y: x.mul_(2.0), {}),
     "appends to a list": (lambda s, x, y: s.log.append(y), {"log": []}),
     "appends to nested containers": (lambda s, x, y: s.log["x"][0].append(y), {"log": {"x": ([],)}}),

@@ -221,7 +221,7 @@ def test_packed_weight_in_a_transposed_memory() -> None:
     assert torch.equal(plain.w, turned.w) and turned.w.stride() == (1, 32)
 
 
-@pytest.mark.parametrize("turn", [lambda w: w.t(), lambda w: w.t().reshape(-1), lambda w: w.flatten(), lambda w: w[::2]])
+@pytest.mark.parametrize("turn", [torch.t, torch.flatten, lambda w: w.t().reshape(-1), lambda w: w[::2]])
 def test_views_of_a_transposed_parameter(turn) -> None:
     """What is made of it is read as what it is, whatever the memory looks like."""
 
