@@ -43,7 +43,7 @@ def everywhere(
     error: type[BaseException] = KeyboardInterrupt,
     step: int = 1,
 ) -> int:
-    """Throw `error` at every line of a call; `prepare` gives (call, check of what it left). How many lines there are."""
+    """Throw `error` at every line of a call (`prepare` gives it, and a check of what it left); how many there are."""
     stop, finished = 1, False
     while not finished:
         call, check = prepare()

@@ -32,7 +32,8 @@ def net() -> nn.Sequential:
 
 def state(model: nn.Module) -> list:
     """Classes, names of buffers, and every bit of every tensor."""
-    found: list = [(n, type(m), sorted(m._buffers), sorted(m._non_persistent_buffers_set)) for n, m in model.named_modules()]
+    modules = model.named_modules()
+    found: list = [(n, type(m), sorted(m._buffers), sorted(m._non_persistent_buffers_set)) for n, m in modules]
     for name, t in [*model.named_parameters(), *model.named_buffers()]:
         t = t.detach()
         values = torch.view_as_real(t) if t.is_complex() else t.float() if t.dtype.itemsize < 4 else t
@@ -47,7 +48,9 @@ def places(model: nn.Module) -> list:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-@pytest.mark.parametrize("options", [{"center": "activation"}, {"center": "bias", "exact": True}, {"distribution": "orthogonal"}])
+@pytest.mark.parametrize(
+    "options", [{"center": "activation"}, {"center": "bias", "exact": True}, {"distribution": "orthogonal"}]
+)
 def test_row_7_an_exception_at_any_line(options: dict, error: type[BaseException]) -> None:
     plan = autoinit.plan(net(), (8, 6), **options)
     before, complete = state(net()), state(plan.apply(net()))
@@ -66,7 +69,8 @@ def test_row_7_an_exception_at_any_line(options: dict, error: type[BaseException
 
         return lambda: plan.apply(model), check
 
-    lines = everywhere(prepare, lambda file: not file.endswith(CHECKS), error, step=1 if error is KeyboardInterrupt else 3)
+    step = 1 if error is KeyboardInterrupt else 3
+    lines = everywhere(prepare, lambda file: not file.endswith(CHECKS), error, step)
     assert lines > 300 and seen["before"] > 50 and seen["complete"] >= 1
 
 

@@ -54,10 +54,11 @@ def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> N
     if not can_be_drawn(parameter.dtype):
         raise PlanError("weights of this type cannot be drawn", where=entry.name, received=str(parameter.dtype),
                         fix="initialize in a floating or complex type and convert afterwards, or skip it")  # fmt: skip
-    if "orthogonal" in kinds and overlapping(parameter):
-        raise PlanError("entries that share their memory cannot be orthogonal", where=entry.name,
+    if kinds & {"orthogonal", "centre"} and overlapping(parameter):
+        what = "be orthogonal" if "orthogonal" in kinds else "cancel a mean for each output"
+        raise PlanError(f"entries that share their memory cannot {what}", where=entry.name,
                         received=f"shape {tuple(parameter.shape)}, stride {parameter.stride()}",
-                        fix="another distribution, or a parameter of its own memory (p.contiguous())")  # fmt: skip
+                        fix="another option, or a parameter of its own memory (p.contiguous())")  # fmt: skip
     if parameter.is_inference() and not torch.is_inference_mode_enabled():
         raise PlanError("a parameter that was made in inference mode cannot be written", where=entry.name,
                         received="an inference tensor",
