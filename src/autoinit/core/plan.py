@@ -207,7 +207,8 @@ class Plan:
         from .plan_file import MEND, PlanReader, shown
 
         if not isinstance(data, dict) or "autoinit_plan" not in data:
-            raise PlanError("this is no plan", where=where, received=type(data).__name__, fix=MEND)
+            raise PlanError("this is no plan: there is no field autoinit_plan", where=where,
+                            received=type(data).__name__, fix=MEND)  # fmt: skip
         number = data["autoinit_plan"]
         if type(number) is not int or number != FORMAT:
             newer = type(number) is int and number > FORMAT

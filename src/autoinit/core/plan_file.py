@@ -25,8 +25,8 @@ LARGEST_FILE = 2**30
 DEEPEST = 32
 """Plans are nested six deep."""
 MOST_DIGITS = 41
-TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-"""Texts and brackets."""
+TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+"""Texts and brackets. (A text that does not end goes to the end: looking at every quote in it again takes for ever.)"""
 MEND = "load a file that Plan.save wrote"
 
 Place = tuple[str | int, ...]
@@ -51,7 +51,7 @@ def parsed(path: str | Path) -> Any:
         return json.loads(text, parse_int=_integer, parse_float=_finite, parse_constant=_no_constant,
                           object_pairs_hook=_fields_once)  # fmt: skip
     except (ValueError, RecursionError) as error:
-        raise PlanError("the file is not JSON that a plan can be read from", where=where, received=shown(str(error)),
+        raise PlanError("the file is not JSON as a plan has it", where=where, received=shown(str(error)),
                         fix=MEND) from error  # fmt: skip
 
 
