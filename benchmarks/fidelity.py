@@ -17,6 +17,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import replace_text
+
 from .models import MODELS
 from .tables import Table, number, percent
 
@@ -237,9 +239,9 @@ def main() -> int:
     total = f"{len(good)} models, {seeds} seeds ({fewer} for default and LSUV): {spent}"
     print(total)
     if options.markdown:
-        options.markdown.write_text("\n".join(["# Fidelity", "", total, "", *(t.markdown() for t in tables)]), "utf-8")
+        replace_text(options.markdown, "\n".join(["# Fidelity", "", total, "", *(t.markdown() for t in tables)]))
     if options.json:
-        options.json.write_text(json.dumps([found[n] for n in names], indent=1) + "\n", "utf-8")
+        replace_text(options.json, json.dumps([found[n] for n in names], indent=1) + "\n")
     return 1 if bad else 0
 
 

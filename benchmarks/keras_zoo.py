@@ -15,13 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import replace_text
+
 from .keras_zoos import running
 from .keras_zoos.catalogue import ZOOS, entries
 from .zoos.account import Settings, is_done
 from .zoos.journal import Journal
 from .zoos.listing import listing
 from .zoos.progress import Progress
-from .zoos.summary import replace_text, write_records, zoo_text
+from .zoos.summary import write_records, zoo_text
 from .zoos.workers import Limits, run
 
 RESULTS = Path(__file__).parent / "results"

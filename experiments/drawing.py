@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import save_figure
 from autoinit.labs.drawing import tidy
 
 COLOURS = {"default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00"}
@@ -65,5 +66,5 @@ def legend_below(drawn: Any, axes: Iterable[Any], columns: int = 4, scale: float
 def finish(drawn: Any, axes: Iterable[Any], path: Path) -> str:
     """Grids and small letters; save, and return the file's name."""
     tidy(axes)
-    drawn.savefig(path)
+    save_figure(drawn, path)
     return path.name

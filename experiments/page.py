@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
+
+from autoinit.core.files import replace_text
 
 from .catalogue import EXPERIMENTS
 from .claim import INCOMPLETE, NO, PARTLY, UNKNOWN, YES, Finding
@@ -22,9 +23,7 @@ def text(results: Path = RESULTS) -> str:
 
 
 def write(results: Path = RESULTS, path: Path = PAGE) -> Path:
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text(results), encoding="utf-8")
-    os.replace(beside, path)
+    replace_text(path, text(results))
     return path
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import replace_text
 from autoinit.errors import OptionError
 from autoinit.labs.evolution import Journal, run
 
@@ -64,8 +64,8 @@ def write(name: str, preset: str, results: Path = RESULTS) -> dict[str, Any]:
     one, folder, trials = experiment(name), folder_of(name, preset, results), read(name, preset, results)
     summary = summarized(name, preset, trials)
     drawn = one.figures(trials, preset_of(name, preset), folder)
-    _replace(folder / "results.json", as_json(summary))
-    _replace(folder / "results.md", _page(one.TITLE, summary, one.tables(summary), drawn))
+    replace_text(folder / "results.json", as_json(summary))
+    replace_text(folder / "results.md", _page(one.TITLE, summary, one.tables(summary), drawn))
     return summary
 
 
@@ -116,10 +116,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _replace(path: Path, text: str) -> None:
-    """Readers see the old file or the new one, never half of it."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)

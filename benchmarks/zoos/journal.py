@@ -8,6 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import replacing
+
 
 class Journal:
     """Appends; of several records with one name the last counts."""
@@ -47,13 +49,9 @@ class Journal:
         records = self.read()
         if not records:
             return
-        fresh = self.path.with_suffix(".new")
-        with fresh.open("w", encoding="utf-8") as file:
+        with replacing(self.path) as file:
             for record in records.values():
-                file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(self.path)
+                file.write(json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n")
 
 
 def finite(value: Any) -> Any:

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from autoinit.core.files import replace_text
+
 from ..tables import Table, number, percent
 from .defaults_tables import defaults_text
 from .totals import BARS, Totals, by_zoo, planned, totals
@@ -34,15 +36,8 @@ def write_records(records: list[dict[str, Any]], path: Path) -> None:
     kept = [{k: v for k, v in r.items() if k not in ("traceback", "stage")} for r in records]
     lines = ",\n".join(json.dumps(r, allow_nan=False, separators=(",", ":"), ensure_ascii=False) for r in kept)
     head = json.dumps(totals(records).as_dict())
-    replace_text(path, f'{{"totals": {head},\n"models": [\n{lines}\n]}}\n')
-
-
-def replace_text(path: Path, text: str) -> None:
-    """All of the new text, or the old one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(path.name + ".new")
-    fresh.write_text(text, "utf-8")
-    fresh.replace(path)
+    replace_text(path, f'{{"totals": {head},\n"models": [\n{lines}\n]}}\n')
 
 
 def zoo_text(records: list[dict[str, Any]], title: str = "Zoo", introduction: str = "") -> str:

@@ -7,8 +7,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from autoinit.core.drawing import centred_bias, check_part, covers, fill, row_sums
-from autoinit.core.plan import ParameterPlan, PartPlan
+from autoinit.core.drawing import centred_bias, covers, fill, row_sums
+from autoinit.core.plan import ParameterPlan, PartPlan, Plan
+from autoinit.core.plan_check import check_writes
 from autoinit.errors import PlanError
 
 
@@ -112,4 +113,4 @@ def test_row_sums_of_a_grouped_transposed_convolution():
 )
 def test_bad_parts_are_refused(part):
     with pytest.raises(PlanError):
-        check_part(planned((10,), part), part, "normal")
+        check_writes(Plan("Net", "torch", 1.0, "normal", 0, True, [planned((10,), part)], [], []))

@@ -6,20 +6,26 @@ from pathlib import Path
 from typing import Any
 
 from ..api import front_end_of
+from ..core.files import replacing_path
 from ..errors import OptionError
 
 
 def save_weights(model: Any, path: Path) -> None:
+    """All of the weights, or the file that was there before."""
+    check_form(model, path)
+    with replacing_path(path) as beside:
+        _save(model, beside)
+
+
+def _save(model: Any, path: Path) -> None:
     framework = front_end_of(model).NAME
     name = path.name
     if framework == "keras" and name.endswith(".keras"):
         model.save(path)
     elif framework == "keras" and name.endswith(".weights.h5"):
         model.save_weights(path)
-    elif name.endswith(".safetensors"):
-        _safetensors(model, path, framework)
     else:
-        raise refused(path, framework)
+        _safetensors(model, path, framework)
 
 
 def refused(path: Path, framework: str) -> OptionError:
@@ -54,5 +60,5 @@ def _safetensors(model: Any, path: Path, framework: str) -> None:
 
             save_model(model, str(path))
     except ModuleNotFoundError as error:
-        raise OptionError("safetensors is not installed", where="--output", received=path.name,
+        raise OptionError("safetensors is not installed", where="--output", received=path.suffix,
                           fix="pip install safetensors") from error  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING
 
 from .graph import Node, ParameterView
+from .plan_check import outputs_of, repeats
 from .positive import shifted
 from .roles import bias_slot, weight_rows, weight_slots
 from .signal import Signal
@@ -17,7 +19,7 @@ def centred_by_bias(run: Propagation, node: Node, x: Signal) -> Signal:
     """The signal that a layer contracts; x itself where its bias does not take the mean off.
 
     Layers whose bias is not ours, or cannot do it (none there; a computed weight; a strided transposed convolution,
-    whose outputs see different taps) stay as they are.
+    whose outputs see different taps; one number for several outputs) stay as they are.
     """
     slot = bias_slot(node)
     bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
@@ -33,7 +35,17 @@ def centred_by_bias(run: Propagation, node: Node, x: Signal) -> Signal:
         return x
     if part.kind == "constant":
         rows, groups = weight_rows(node, weight_slots(node)[0])
+        if not _one_for_each(part.view, weight, rows, groups):
+            return x
         part.kind, part.of, part.value, part.rows, part.groups = "centre", weight, x.mean, rows, groups
         decision = run.decisions.of[bias.name]
         decision.action, decision.reason = "centre", "cancels the incoming mean (center='bias')"
     return shifted(x, -part.value) if part.of == weight else x
+
+
+def _one_for_each(bias: ParameterView, weight: ParameterView, rows: tuple[int, ...], groups: int) -> bool:
+    """Whether every output has an entry of the bias for itself, and the weight is made of its own entries."""
+    views = (bias, weight)
+    return prod(bias.shape) == outputs_of(weight.shape, rows, groups) and not any(
+        repeats(v.shape, v.stride) for v in views
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from math import gcd
 
 from .graph import Graph, Node, ParameterView, Value
 from .options import Options
 from .outcome import Outcome
 from .plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from .plan_check import repeats
 from .roles import weight_slots
 from .signal import Signal
 from .volatility import scatter
@@ -131,8 +133,27 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
 
 def _part(part: Part) -> PartPlan:
     v, of = part.view, part.of
-    made = PartPlan(list(v.shape), list(v.stride), v.offset, part.kind, float(part.std), list(part.rows), part.groups,
-                    value=float(part.value))  # fmt: skip
+    shape, stride = _each_once(v)
+    own = of is None  # of a centring bias, rows and groups are the weight's
+    rows = [a for a in part.rows if a < len(shape)] if own else list(part.rows)
+    if own and len(shape) != len(v.shape):
+        rows = []
+    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value))
     if of is not None:
         made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
     return made
+
+
+def _each_once(view: ParameterView) -> tuple[list[int], list[int]]:
+    """Shape and stride of a region that holds every entry of the view once.
+
+    A view that repeats entries (`expand`) is drawn once along the axes where it does. Where its windows overlap, the
+    region is the run of entries from the first to the last, in steps of the strides' common divisor.
+    """
+    shape = [1 if step == 0 and n > 0 else n for n, step in zip(view.shape, view.stride, strict=True)]
+    stride = list(view.stride)
+    if not repeats(shape, stride):
+        return shape, stride
+    step = gcd(*(s for n, s in zip(shape, stride, strict=True) if n > 1))
+    last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    return [last // step + 1], [step]

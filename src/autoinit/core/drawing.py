@@ -5,7 +5,7 @@ Every part of a parameter has a generator of its own, seeded by the user's seed 
 
 from __future__ import annotations
 
-from math import isfinite, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from ..errors import PlanError
 from .plan import ParameterPlan, PartPlan
+from .plan_check import inside
 from .sampling import CUT, TRUNCATED_STD, UNIFORM_BOUND, name_seed
 
 Array = NDArray[Any]
 
-KINDS = ("truncated_normal", "normal", "uniform", "orthogonal", "constant", "centre")
 INDEPENDENT = ("truncated_normal", "normal", "uniform")
 CHUNK = 2**20
 
@@ -27,13 +27,15 @@ def kind_of(part: PartPlan, distribution: str) -> str:
 
 
 def covers(plan: ParameterPlan) -> bool:
-    """Whether the parts leave nothing of the parameter's old values."""
-    return sum(prod(part.shape) for part in plan.parts) >= prod(plan.shape)
+    """Whether a part leaves nothing of the parameter's old values: it lies inside, and holds no entry twice."""
+    return any(prod(part.shape) == prod(plan.shape) for part in plan.parts)
 
 
 def fill(flat: Array, plan: ParameterPlan, distribution: str, seed: int, exact: bool = False) -> None:
     """Draw every part of a parameter into `flat`, its entries in C order. Centring biases become zero."""
     for k, part in enumerate(plan.parts):
+        if 0 in part.shape:
+            continue
         rng = np.random.default_rng(name_seed(seed, plan.name, k))
         view, kind = region(flat, part.shape, part.stride, part.offset), kind_of(part, distribution)
         draw(view, part, kind, rng)
@@ -44,6 +46,10 @@ def fill(flat: Array, plan: ParameterPlan, distribution: str, seed: int, exact: 
 
 def region(flat: Array, shape: list[int], stride: list[int], offset: int) -> Array:
     """The strided part of a parameter, to write to."""
+    if not inside(shape, stride, offset, flat.size):  # NumPy would read and write what lies behind
+        raise PlanError("a part lies outside of its parameter", where="Plan.apply",
+                        received=f"shape {shape}, stride {stride}, offset {offset} of {flat.size} entries",
+                        fix="make the plan again")  # fmt: skip
     return np.lib.stride_tricks.as_strided(flat[offset:], tuple(shape), tuple(s * flat.itemsize for s in stride))
 
 
@@ -130,18 +136,3 @@ def row_sums(weight: Array, rows: list[int], groups: int) -> Array:
         kept = tuple(rows)
     summed: Array = weight.sum(axis=tuple(a for a in range(weight.ndim) if a not in kept))
     return summed.reshape(-1)
-
-
-def check_part(entry: ParameterPlan, part: PartPlan, distribution: str) -> None:
-    """Raise if a part cannot be drawn into its parameter."""
-    kind = kind_of(part, distribution)
-    if kind not in KINDS:
-        raise PlanError(f"unknown kind of filling '{kind}'", where=entry.name, received=kind,
-                        fix=f"one of {', '.join(KINDS)}")  # fmt: skip
-    if not isfinite(part.std) or (part.std < 0 and kind != "constant"):
-        raise PlanError("a standard deviation is finite and not negative", where=entry.name, received=part.std,
-                        fix="make the plan again")  # fmt: skip
-    last = part.offset + sum((n - 1) * s for n, s in zip(part.shape, part.stride, strict=True))
-    if min([part.offset, *part.stride]) < 0 or last >= prod(entry.shape):
-        raise PlanError("a part lies outside of its parameter", where=entry.name, received=part.shape,
-                        fix="make the plan again")  # fmt: skip

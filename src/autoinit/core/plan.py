@@ -9,29 +9,34 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from ..errors import PlanError
+from ..errors import OptionError, PlanError
+from .files import replace_text
+from .plan_fields import Action, Count, Distribution, Kind, Number, Prediction, Seed, Size
 
 FORMAT = 1
 
 
 @dataclass(slots=True)
 class PartPlan:
-    """A strided region of a parameter and its filling."""
+    """A strided region of a parameter and its filling.
 
-    shape: list[int]
-    stride: list[int]
-    offset: int
-    kind: str
+    The region is meant in the parameter's entries in C order, the last axis fastest, however they lie in memory.
+    """
+
+    shape: list[Size]
+    stride: list[Size]
+    offset: Size
+    kind: Kind
     """random, uniform, orthogonal, constant, centre."""
-    std: float
-    rows: list[int] = field(default_factory=lambda: [0])
-    groups: int = 1
+    std: Number
+    rows: list[Size] = field(default_factory=lambda: [0])
+    groups: Count = 1
     of: str = ""
     """For a centring bias: the weight whose row sums it takes, and which part of it (shape, stride, offset)."""
-    of_shape: list[int] = field(default_factory=list)
-    of_stride: list[int] = field(default_factory=list)
-    of_offset: int = 0
-    value: float = 0.0
+    of_shape: list[Size] = field(default_factory=list)
+    of_stride: list[Size] = field(default_factory=list)
+    of_offset: Size = 0
+    value: Number = 0.0
     """For a centring bias: the incoming mean that it cancels."""
 
 
@@ -40,11 +45,11 @@ class ParameterPlan:
     """What happens to one parameter: action is set, gain, zero, centre, kept or unreached."""
 
     name: str
-    shape: list[int]
-    action: str
+    shape: list[Size]
+    action: Action
     reason: str
     parts: list[PartPlan] = field(default_factory=list)
-    layer: int | None = None
+    layer: Size | None = None
     """Index of the tensor whose variance this parameter was set for."""
 
     @property
@@ -56,26 +61,26 @@ class ParameterPlan:
 class TensorPlan:
     """The predicted signal of one tensor."""
 
-    index: int
+    index: Size
     module: str
     op: str
-    call: int
-    output: int
-    shape: list[int]
-    mean: float
-    variance: float
+    call: Size
+    output: Size
+    shape: list[Size]
+    mean: Prediction
+    variance: Prediction
     """Variance of one entry, over weights, data and noise."""
-    tensor_variance: float
+    tensor_variance: Prediction
     """What x.var() over the whole tensor measures on average."""
-    second: float
-    correlation: list[float]
+    second: Prediction
+    correlation: list[Prediction]
     """Correlation of two entries that differ along one axis, per axis."""
     weight: str | None = None
     """The parameter that this op contracts with, if it is a weight layer."""
     target: float | None = None
     """The variance that the weight was solved for."""
     fan: float | None = None
-    scatter: float = 0.0
+    scatter: Prediction = 0.0
     """Standard deviation of log(x.var()) from draw to draw, by finite width and finite size."""
     status: str = "rule"
     """rule, simulated or passed."""
@@ -102,11 +107,11 @@ class CenterPlan:
 
     place: str
     function: str
-    shift: float
+    shift: Number
     """The mean of f(x) for the signal that comes in at the first call."""
-    variance: float
+    variance: Prediction
     """Of f(x), at that call."""
-    calls: int = 1
+    calls: Count = 1
 
 
 @dataclass(slots=True)
@@ -124,14 +129,14 @@ class Plan:
 
     model: str
     framework: str
-    variance: float
-    distribution: str
-    seed: int
+    variance: Number
+    distribution: Distribution
+    seed: Seed
     training: bool
     parameters: list[ParameterPlan]
     tensors: list[TensorPlan]
     notes: list[Note]
-    outputs: list[int] = field(default_factory=list)
+    outputs: list[Size] = field(default_factory=list)
     checked: bool = False
     """The plan describes the weights as they are (`check`), and sets nothing."""
     exact: bool = False
@@ -163,45 +168,56 @@ class Plan:
         return (p for p in self.parameters if p.parts)
 
     def apply(self, model: Any, seed: int | None = None) -> Any:
-        """Draw the weights and write them into `model`: all of them, or none if anything does not fit."""
-        from ..api import front_end_of
+        """Draw the weights and write them into `model`: all of them, or none if anything does not fit.
 
-        return front_end_of(model).apply(self, model, self.seed if seed is None else seed)
+        That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was.
+        """
+        from ..api import front_end_of
+        from .plan_check import check_writes
+
+        seed = self.seed if seed is None else seed
+        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+            raise OptionError("'seed' takes an integer", where="Plan.apply", received=repr(seed), fix="seed=0")
+        front_end = front_end_of(model)
+        if self.checked:
+            raise PlanError("this plan only describes the present weights", where="Plan.apply",
+                            received="what autoinit.check gave",
+                            fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
+        check_writes(self)
+        return front_end.apply(self, model, int(seed))
 
     def save(self, path: str | Path) -> None:
-        """Write the plan as JSON."""
-        Path(path).write_text(json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""
+        replace_text(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
 
     @classmethod
     def load(cls, path: str | Path) -> Plan:
-        """Read a plan written by `save`. Loading never runs code."""
-        try:
-            data = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise PlanError("the file is not JSON", where=str(path), received=str(error),
-                            fix="load a file that Plan.save wrote") from error  # fmt: skip
-        return cls.from_dict(data, where=str(path))
+        """Read a plan written by `save`. Loading never runs code, and every field is checked."""
+        from .plan_file import parsed
+
+        return cls.from_dict(parsed(path), where=str(path))
 
     def to_dict(self) -> dict[str, Any]:
         return {"autoinit_plan": FORMAT, **_clean(asdict(self))}
 
     @classmethod
     def from_dict(cls, data: Any, where: str = "plan") -> Plan:
-        if not isinstance(data, dict) or data.get("autoinit_plan") != FORMAT:
-            raise PlanError("not a plan of this format", where=where, received=type(data).__name__,
-                            fix="load a file that Plan.save wrote")  # fmt: skip
-        try:
-            rest = {k: v for k, v in data.items() if k != "autoinit_plan"}
-            parameters = [
-                ParameterPlan(**{**p, "parts": [PartPlan(**part) for part in p["parts"]]})
-                for p in rest.pop("parameters")
-            ]
-            tensors = [TensorPlan(**t) for t in rest.pop("tensors")]
-            notes = [Note(**n) for n in rest.pop("notes")]
-            centers = [CenterPlan(**c) for c in rest.pop("centers", ())]
-            return cls(parameters=parameters, tensors=tensors, notes=notes, centers=centers, **rest)
-        except (TypeError, KeyError) as error:
-            raise PlanError("the plan is damaged", where=where, received=str(error), fix="save it again") from error
+        """The inverse of `to_dict`. Anything that is not what `save` writes is a `PlanError` with its place."""
+        from .plan_check import PlanCheck
+        from .plan_file import MEND, PlanReader, shown
+
+        if not isinstance(data, dict) or "autoinit_plan" not in data:
+            raise PlanError("this is no plan: there is no field autoinit_plan", where=where,
+                            received=type(data).__name__, fix=MEND)  # fmt: skip
+        number = data["autoinit_plan"]
+        if type(number) is not int or number != FORMAT:
+            newer = type(number) is int and number > FORMAT
+            raise PlanError("a newer version wrote this plan" if newer else "not a plan of this format",
+                            where=f"{where}: autoinit_plan", received=shown(number),
+                            fix="update autoinit" if newer else MEND)  # fmt: skip
+        plan: Plan = PlanReader(where).read(cls, {k: v for k, v in data.items() if k != "autoinit_plan"})
+        PlanCheck(plan, where).all()
+        return plan
 
     def summary(self) -> str:
         """One line."""

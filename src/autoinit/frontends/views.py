@@ -91,3 +91,69 @@ def constant_view(constant: Constant, shape: Shape, operation: Callable[[NDArray
         return None if given is None else operation(np.asarray(given))
 
     return Constant(shape, array)
+
+
+def relaid(view: ParameterView, shape: Shape, old: Shape, new: Shape) -> ParameterView | None:
+    """The same entries of a parameter of this shape, with its axes `new` apart in memory instead of `old`.
+
+    A step of the view is a step along the parameter's axes, and adds up to another number there. None where that is
+    not so: the view runs from one axis into another that is no longer its neighbour, or the axes overlap.
+    """
+    if tuple(view.shape) == tuple(shape) and _alike(view.stride, old, shape) and view.offset == 0:
+        return ParameterView(view.name, shape, new, 0, view.whole)
+    axes = [a for a in np.argsort([-s for s in old], kind="stable").tolist() if shape[a] > 1 and old[a] > 0]
+    if any(old[a] <= sum((shape[b] - 1) * old[b] for b in axes[k + 1 :]) for k, a in enumerate(axes)):
+        return None
+    repeated = [a for a in range(len(shape)) if shape[a] > 1 and old[a] == 0]
+    at = _steps(view.offset, axes, shape, old)
+    if at is None:
+        return None
+    reached, strides = list(at), []
+    for n, step in zip(view.shape, view.stride, strict=True):
+        if n <= 1 or step == 0:
+            axis = next((a for a in repeated if shape[a] == n), None) if n > 1 else None
+            if axis is not None:
+                repeated.remove(axis)
+            strides.append(new[axis] if axis is not None else 1 if n <= 1 else 0)
+            continue
+        steps = _steps(step, axes, shape, old)
+        if steps is None or not _walk(n, steps, at, reached, axes, shape, old, new):
+            return None
+        strides.append(sum(steps[a] * new[a] for a in axes))
+    offset = sum(at[a] * new[a] for a in axes)
+    return ParameterView(view.name, view.shape, tuple(strides), offset, view.whole)
+
+
+def _alike(one: Shape, two: Shape, shape: Shape) -> bool:
+    return all(a == b for a, b, n in zip(one, two, shape, strict=True) if n > 1)
+
+
+def _steps(distance: int, axes: list[int], shape: Shape, strides: Shape) -> list[int] | None:
+    """A distance in memory as steps along each axis (axes from the widest stride to the finest)."""
+    steps = [0] * len(shape)
+    for a in axes:
+        steps[a], distance = divmod(distance, strides[a])
+        if steps[a] >= shape[a]:
+            return None
+    return None if distance else steps
+
+
+def _walk(
+    n: int, steps: list[int], at: list[int], reached: list[int], axes: list[int], shape: Shape, old: Shape, new: Shape
+) -> bool:
+    """Whether n such steps stay on the axes where they began, or run on into the neighbour in both layouts."""
+    along = [a for a in axes if steps[a]]
+    if all(reached[a] + (n - 1) * steps[a] < shape[a] for a in along):
+        for a in along:
+            reached[a] += (n - 1) * steps[a]
+        return True
+    if len(along) != 1 or steps[along[0]] != 1:
+        return False
+    a = along[0]
+    while reached[a] + n - 1 >= shape[a]:
+        wider = next((b for b in axes if old[b] == old[a] * shape[a] and new[b] == new[a] * shape[a]), None)
+        if at[a] or reached[a] or n % shape[a] or wider is None:
+            return False
+        reached[a], n, a = shape[a] - 1, n // shape[a], wider
+    reached[a] += n - 1
+    return True

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.files import save_figure
 from ..core.plan import Plan
 from ..errors import OptionError
 from ..measurement import Measurement
@@ -64,7 +65,7 @@ def plot(
     if title:
         figure.suptitle(title, fontsize=11)
     if path is not None:
-        figure.savefig(path)
+        save_figure(figure, path)
     return figure
 
 

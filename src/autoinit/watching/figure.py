@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.files import save_figure
 from ..core.plan import Plan
 from ..errors import AutoInitError
 from .observation import Observation, layer_names
@@ -55,7 +56,7 @@ def draw(plan: Plan, record: list[Observation], path: str | Path | None = None, 
     figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
     figure.suptitle(title or f"{plan.model}: predicted, and measured while training", fontsize=11)
     if path is not None:
-        figure.savefig(path)
+        save_figure(figure, path)
     return figure
 
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from ..api import check, front_end_of
+from ..core.files import replace_text
 from ..core.plan import Plan
 from ..errors import AutoInitError, PlanError
 from ..measurement import key_of
@@ -199,7 +200,7 @@ class Watch:
         """The same as JSON; saved if a path is given."""
         text = json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n"
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            replace_text(path, text)
         return text
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None) -> Any:

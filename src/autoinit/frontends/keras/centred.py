@@ -82,6 +82,20 @@ def centre_layer(layer: Any, shift: float) -> None:
         layer.__class__ = centred_class(type(layer))
 
 
+def as_it_was(layer: Any) -> Callable[[], None]:
+    """What undoes `centre_layer`: the class and the number of now."""
+    original, there, shift = type(layer), "center_shift" in vars(layer), vars(layer).get("center_shift")
+
+    def undo() -> None:
+        layer.__class__ = original
+        if there:
+            layer.center_shift = shift
+        elif "center_shift" in vars(layer):
+            del layer.center_shift
+
+    return undo
+
+
 def name_of(function: Any) -> str:
     """The name of an activation, or of the class of an activation layer, as it was before it was centred."""
     if isinstance(function, Centered):

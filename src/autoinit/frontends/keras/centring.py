@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -15,7 +14,8 @@ from ...core.centring import put_behind
 from ...core.graph import Node, Reference, Site, Value
 from ...core.plan import CenterPlan, Plan
 from ...errors import PlanError
-from .centred import Centered, CenteredLayer, centre_layer, name_of
+from ..transaction import Transaction
+from .centred import Centered, CenteredLayer, as_it_was, centre_layer, centred_class, name_of
 from .variables import layers_in_order
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class MarkedActivation:
         return self.marking.marked(self.place, self.given, made, out, sites, present)
 
 
-def prepared(plan: Plan, model: Any) -> list[Callable[[], None]]:
+def prepared(plan: Plan, model: Any) -> list[Callable[[Transaction], None]]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     if not plan.centers:
         return []
@@ -137,22 +137,34 @@ def prepared(plan: Plan, model: Any) -> list[Callable[[], None]]:
     return [*todo, partial(_forget_compiled, [layer for layer in named.values() if isinstance(layer, keras.Model)])]
 
 
-def _change(center: CenterPlan, layer: Any) -> Callable[[], None]:
-    if not isinstance(center.shift, (int, float)) or not isfinite(center.shift):
-        raise PlanError("a shift is a finite number", where=center.place, received=center.shift,
-                        fix="make the plan again")  # fmt: skip
+def _change(center: CenterPlan, layer: Any) -> Callable[[Transaction], None]:
     function = None if layer is None else activation_of(layer)
     if function is not None and name_of(function) == center.function:
         inner = function.function if isinstance(function, Centered) else function
-        return partial(setattr, layer, "activation", Centered(inner, center.shift))
+        return partial(_set, center.place, layer, {"activation": Centered(inner, center.shift)})
     if layer is not None and name_of(layer) == center.function:
-        return partial(centre_layer, layer, center.shift)
+        if not isinstance(layer, CenteredLayer):
+            centred_class(type(layer))  # a class that cannot be derived from says so now
+        return partial(_centre, center, layer)
     raise PlanError("the model has another activation there than in the plan", where=center.place,
                     received=f"{'no layer' if layer is None else type(layer).__name__}, planned {center.function}",
                     fix="apply a plan to the model it was made for")  # fmt: skip
 
 
-def _forget_compiled(models: list[Any]) -> None:
+def _centre(center: CenterPlan, layer: Any, writes: Transaction) -> None:
+    writes.undo(center.place, as_it_was(layer))
+    centre_layer(layer, center.shift)
+    writes.breathe()
+
+
+def _forget_compiled(models: list[Any], writes: Transaction) -> None:
     """Functions that were compiled with the activations of before are made anew when they are needed."""
     for model in models:
-        model.train_function = model.test_function = model.predict_function = None
+        _set(model.name, model, dict.fromkeys(("train_function", "test_function", "predict_function")), writes)
+
+
+def _set(place: str, owner: Any, attributes: dict[str, Any], writes: Transaction) -> None:
+    for name, value in attributes.items():
+        writes.undo(place, partial(setattr, owner, name, getattr(owner, name, None)))
+        setattr(owner, name, value)
+    writes.breathe()

@@ -86,6 +86,22 @@ def give_values(variable: Any) -> None:
     global_state.set_global_attribute("uninitialized_variables", [v for v in pending if v is not variable])
 
 
+def as_before(variable: Any) -> Callable[[], None]:
+    """What brings the present values of a variable back, or that it has none yet."""
+    if has_values(variable):
+        copy = keras.ops.copy(variable._value)
+        return lambda: variable.assign(copy)
+    initializer = variable._initializer
+
+    def undo() -> None:
+        variable._value, variable._initializer = None, initializer
+        pending = global_state.get_global_attribute("uninitialized_variables") or []
+        if not any(v is variable for v in pending):
+            global_state.set_global_attribute("uninitialized_variables", [*pending, variable])
+
+    return undo
+
+
 def values_of(variable: Any) -> NDArray[Any] | None:
     """The present values, without autocasting; None if there are none."""
     if not has_values(variable):

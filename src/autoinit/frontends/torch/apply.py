@@ -1,64 +1,85 @@
 """Put a plan into a model: all of it, or nothing.
 
-Everything that can go wrong is found out before the first write: names, shapes, devices, fillings. What needs work
-that may fail (an orthogonal matrix) is drawn aside first. The rest is drawn straight into the parameters' own memory,
-so that a large model needs no second copy of itself.
+What can be found out beforehand is: names, shapes, devices, dtypes, fillings. Then the old values are copied, and only
+then the new ones are drawn, straight into the parameters' own memory; whatever goes wrong from there on is undone.
 """
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import nn
 
-from ...core.drawing import check_part
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
+from ..transaction import Transaction
 from .centre import centred_bias
 from .centring import prepared
-from .sample import fill, filled
+from .memory import held, overlapping, put_back
+from .sample import can_be_drawn, fill
 
 
 def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
-    if plan.checked:
-        raise PlanError("this plan only describes the present weights", where="Plan.apply",
-                        fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
     parameters = dict(model.named_parameters())
     for entry in plan.changed():
         _fits(entry, parameters.get(entry.name), plan)
+        for part in entry.parts:
+            if part.kind == "centre":
+                _is_there(plan[part.of], parameters.get(part.of))
     changing = [entry for entry in plan.changed() if parameters[entry.name].requires_grad]
     centring = prepared(plan, model)
     with torch.no_grad():
-        aside = {e.name: filled(parameters[e.name], e, plan, seed) for e in changing if _needs_work(e, plan)}
-        for entry in changing:
-            if entry.name in aside:
-                parameters[entry.name].copy_(aside[entry.name])
-            else:
-                fill(parameters[entry.name].detach(), entry, plan, seed)
-        for entry in changing:
-            for part in entry.parts:
-                if part.kind == "centre":
-                    centred_bias(parameters, entry, part)
-        for centre in centring:
-            centre()
+        before = {entry.name: held(parameters[entry.name]) for entry in changing}
+        with Transaction() as writes:
+            for entry in changing:
+                parameter = parameters[entry.name].detach()
+                writes.undo(entry.name, partial(put_back, parameter, before[entry.name]))
+                fill(parameter, entry, plan, seed)
+                writes.breathe()
+            for entry in changing:
+                for part in entry.parts:
+                    if part.kind == "centre":
+                        centred_bias(parameters[entry.name].detach(), part, parameters[part.of].detach())
+                        writes.breathe()
+            for centre in centring:
+                centre(writes)
     return model
 
 
-def _needs_work(entry: ParameterPlan, plan: Plan) -> bool:
-    kinds = {plan.distribution if part.kind == "random" else part.kind for part in entry.parts}
-    return "orthogonal" in kinds
-
-
 def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> None:
+    """Raise if the parameter is not the planned one, or cannot hold what is planned for it."""
+    parameter = _is_there(entry, parameter)
+    kinds = {plan.distribution if part.kind == "random" else part.kind for part in entry.parts}
+    if not can_be_drawn(parameter.dtype):
+        raise PlanError("weights of this type cannot be drawn", where=entry.name, received=str(parameter.dtype),
+                        fix="initialize in a floating or complex type and convert afterwards, or skip it")  # fmt: skip
+    if kinds & {"orthogonal", "centre"} and overlapping(parameter):
+        what = "be orthogonal" if "orthogonal" in kinds else "cancel a mean for each output"
+        raise PlanError(f"entries that share their memory cannot {what}", where=entry.name,
+                        received=f"shape {tuple(parameter.shape)}, stride {parameter.stride()}",
+                        fix="another option, or a parameter of its own memory (p.contiguous())")  # fmt: skip
+    if parameter.is_inference() and not torch.is_inference_mode_enabled():
+        raise PlanError("a parameter that was made in inference mode cannot be written", where=entry.name,
+                        received="an inference tensor",
+                        fix="build the model outside of torch.inference_mode")  # fmt: skip
+
+
+def _is_there(entry: ParameterPlan, parameter: torch.Tensor | None) -> torch.Tensor:
     if parameter is None:
         raise PlanError("the model has no parameter of that name", where="Plan.apply", received=entry.name,
                         fix="apply a plan to the model it was made for")  # fmt: skip
-    if list(parameter.shape) != entry.shape:
+    shape = None if nn.parameter.is_lazy(parameter) else list(parameter.shape)
+    if shape != list(entry.shape):
+        found = "no shape yet (lazy)" if shape is None else str(tuple(shape))
         raise PlanError("the parameter has another shape than in the plan", where=entry.name,
-                        received=f"{tuple(parameter.shape)}, planned {tuple(entry.shape)}",
+                        received=f"{found}, planned {tuple(entry.shape)}",
                         fix="make a new plan for this model")  # fmt: skip
     if parameter.device.type == "meta":
         raise PlanError("a parameter on the meta device has no memory to write to", where=entry.name,
                         received="device meta",
                         fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
-    for part in entry.parts:
-        check_part(entry, part, plan.distribution)
+    if parameter.layout is not torch.strided:
+        raise PlanError("a sparse parameter cannot be written entry by entry", where=entry.name,
+                        received=str(parameter.layout), fix="p.to_dense(), or skip it")  # fmt: skip
+    return parameter

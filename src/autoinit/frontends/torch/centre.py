@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import torch
 
-from ...core.plan import ParameterPlan, PartPlan
+from ...core.plan import PartPlan
+from .memory import in_c_order, region
 
 
-def centred_bias(parameters: dict[str, torch.nn.Parameter], entry: ParameterPlan, part: PartPlan) -> None:
+def centred_bias(bias: torch.Tensor, part: PartPlan, weight: torch.Tensor) -> None:
     """Write the bias that belongs to the (freshly drawn) weight."""
-    weight = parameters.get(part.of)
-    if weight is None:
-        return
-    view = torch.as_strided(weight.detach().float(), part.of_shape, part.of_stride, part.of_offset)
-    target = torch.as_strided(parameters[entry.name].detach(), part.shape, part.stride, part.offset)
-    target.copy_((-part.value * row_sums(view, part.rows, part.groups)).reshape(target.shape).to(target.dtype))
+    dense = weight.contiguous()
+    dense = dense if dense.is_complex() else dense.float()
+    sums = row_sums(region(dense, part.of_shape, part.of_stride, part.of_offset), part.rows, part.groups)
+    wanted = -part.value * sums
+    if wanted.is_complex() and not bias.is_complex():
+        wanted = wanted.real
+    with in_c_order(bias) as entries:
+        target = region(entries, part.shape, part.stride, part.offset)
+        target.copy_(wanted.reshape(target.shape).to(target.dtype))
 
 
 def row_sums(weight: torch.Tensor, rows: list[int], groups: int) -> torch.Tensor:
@@ -26,4 +30,5 @@ def row_sums(weight: torch.Tensor, rows: list[int], groups: int) -> torch.Tensor
     if groups > 1 and 0 not in rows:
         parts = weight.unflatten(0, (groups, weight.shape[0] // groups))
         return parts.sum(dim=[a for a in range(parts.dim()) if a not in (0, *(r + 1 for r in rows))]).reshape(-1)
-    return weight.sum(dim=[a for a in range(weight.dim()) if a not in rows]).reshape(-1)
+    over = [a for a in range(weight.dim()) if a not in rows]
+    return (weight.sum(dim=over) if over else weight).reshape(-1)

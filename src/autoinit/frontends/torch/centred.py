@@ -17,6 +17,7 @@ from torch import nn
 
 from ...core.gaussian_mean import gaussian_mean
 from ...errors import OptionError
+from .memory import put_back
 
 SHIFT = "center_shift"
 
@@ -73,6 +74,21 @@ def centre(module: nn.Module, shift: float, device: torch.device | str = "cpu") 
         return
     module.register_buffer(SHIFT, torch.tensor(float(shift), dtype=torch.float32, device=device))
     module.__class__ = centred_class(type(module))
+
+
+def as_it_was(module: nn.Module) -> Callable[[], None]:
+    """What undoes `centre`: the class and the buffer (or its number) of now."""
+    if isinstance(module, Centered):
+        shift, number = module.center_shift, module.center_shift.detach().clone()
+        return lambda: put_back(shift, number)
+    original = type(module)
+
+    def undo() -> None:
+        module.__class__ = original
+        module._buffers.pop(SHIFT, None)
+        module._non_persistent_buffers_set.discard(SHIFT)
+
+    return undo
 
 
 def centred_activation(activation: Any, mean: float, variance: float) -> nn.Module | None:

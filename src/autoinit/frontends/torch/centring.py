@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import isfinite
 from typing import Any
 
 import torch
@@ -14,9 +13,10 @@ from torch import nn
 from ...core.activation_calls import is_activation
 from ...core.centring import put_behind
 from ...core.graph import Reference, Site, Value
-from ...core.plan import Plan
+from ...core.plan import CenterPlan, Plan
 from ...errors import PlanError
-from .centred import SHIFT, Centered, can_be_centred, centre, function_of
+from ..transaction import Transaction
+from .centred import SHIFT, Centered, as_it_was, can_be_centred, centre, centred_class, function_of
 from .inputs import device_of
 from .tracer import Tracer
 
@@ -102,11 +102,11 @@ class Marking:
         del self.tracer.graph.sites[first:]
 
 
-def prepared(plan: Plan, model: nn.Module) -> list[Callable[[], None]]:
+def prepared(plan: Plan, model: nn.Module) -> list[Callable[[Transaction], None]]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     modules = dict(model.named_modules(remove_duplicate=False))
     device = device_of(model)
-    todo: list[Callable[[], None]] = []
+    todo: list[Callable[[Transaction], None]] = []
     for center in plan.centers:
         module = modules.get(center.place)
         if module is None or not can_be_centred(module) or function_of(module) != center.function:
@@ -114,8 +114,13 @@ def prepared(plan: Plan, model: nn.Module) -> list[Callable[[], None]]:
             raise PlanError("the model has another activation there than in the plan", where=center.place,
                             received=f"{found}, planned {center.function}",
                             fix="apply a plan to the model it was made for")  # fmt: skip
-        if not isinstance(center.shift, (int, float)) or not isfinite(center.shift):
-            raise PlanError("a shift is a finite number", where=center.place, received=center.shift,
-                            fix="make the plan again")  # fmt: skip
-        todo.append(partial(centre, module, float(center.shift), device))
+        if not isinstance(module, Centered):
+            centred_class(type(module))  # a class that cannot be derived from says so now
+        todo.append(partial(_centre, module, center, device))
     return todo
+
+
+def _centre(module: nn.Module, center: CenterPlan, device: torch.device | str, writes: Transaction) -> None:
+    writes.undo(center.place, as_it_was(module))
+    centre(module, float(center.shift), device)
+    writes.breathe()

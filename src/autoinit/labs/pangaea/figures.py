@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...core.files import save_figure
 from ...errors import OptionError
 from ..drawing import tidy
 from . import figure_data as data
@@ -203,5 +204,5 @@ def _legend_below(figure: Any, axis: Any, columns: int) -> None:
 def _finish(figure: Any, axes: Sequence[Any], path: str | Path | None) -> Any:
     tidy(axes)
     if path is not None:
-        figure.savefig(path)
+        save_figure(figure, path)
     return figure

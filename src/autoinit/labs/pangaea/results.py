@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ...core.files import replace_text
 from ...errors import OptionError
 from ..evolution import Journal, Record
 from ..evolution.encoding import same
@@ -86,8 +86,8 @@ def write(
     drawn = [name for name, draw in _possible(trials, comparison).items() if draw(trials, comparison, target / name)]
     page = markdown(trials, comparison, title, _made_by(command, journal) if command else "")
     pictures = "".join(f"\n![{name.removesuffix('.png').replace('_', ' ')}]({name})\n" for name in drawn)
-    _replace(target / "results.md", page + pictures)
-    _replace(target / "results.json", json.dumps(comparison.to_dict(), indent=1) + "\n")
+    replace_text(target / "results.md", page + pictures)
+    replace_text(target / "results.json", json.dumps(comparison.to_dict(), indent=1) + "\n")
     return comparison
 
 
@@ -136,10 +136,3 @@ def _trial(record: Record) -> Trial:
         outcome.seconds,
         outcome.message,
     )
-
-
-def _replace(path: Path, text: str) -> None:
-    """Readers see the old file or the new one, never half of it."""
-    beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)

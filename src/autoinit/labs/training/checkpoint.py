@@ -7,7 +7,6 @@ step (`streams`), which are kept.
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from ...core.files import replacing
 from ...errors import ModelError, OptionError
 from .record import Record
 
@@ -87,12 +87,8 @@ class Checkpoint:
             "record": None if state.record is None else state.record.to_dict(),
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(f"{self.path.name}.part")
-        with open(beside, "wb") as file:
+        with replacing(self.path) as file:
             torch.save(content, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self.path)
         self.saved = time.monotonic()
 
     def save_if_due(self, state: State) -> None:

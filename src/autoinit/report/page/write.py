@@ -9,6 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ...core.files import replace_text
 from ...core.plan import Plan
 from ...errors import OptionError
 from ...measurement import Measurement
@@ -41,7 +42,7 @@ def page(
     template = here.joinpath("template.html").read_text("utf-8")
     text = MARK.sub(lambda mark: parts[mark[1]], template)  # in one pass: what is put in is not searched again
     if path is not None:
-        Path(path).write_text(text, encoding="utf-8")
+        replace_text(path, text)
     return text
 
 
