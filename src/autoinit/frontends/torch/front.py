@@ -16,9 +16,8 @@ from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
 from .inputs import call_arguments
-from .layout import in_c_order
 from .measure import record
-from .walk import parameters_of, walk
+from .walk import walk
 
 NAME = "torch"
 
@@ -48,7 +47,6 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
         graph, signals = walk(
             model, args, kwargs, options, custom, centring=options.center == "activation" and not check
         )
-        in_c_order(graph, parameters_of(model))
         outcome = propagate(graph, signals, options, rules, check)
         return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from ...core.graph import ParameterView
+from ..views import contiguous_strides, relaid
 from .origins import storage_of
 
 
@@ -60,37 +62,16 @@ def _contains(p: torch.Tensor, low: int, high: int) -> bool:
     return first <= low and high <= last
 
 
-def in_c_order(p: torch.Tensor, shape: tuple[int, ...], stride: tuple[int, ...], offset: int) -> tuple[
-    tuple[int, ...], int
-] | None:  # fmt: skip
-    """Strides and offset of a view, counted in the parameter's entries in C order instead of in its memory.
+def in_c_order(view: ParameterView, parameter: torch.Tensor) -> ParameterView | None:
+    """A view of a parameter as it lies in memory, counted in the parameter's entries in C order, as plans mean them.
 
-    None if the view is not made of whole steps along the parameter's axes (it merges axes that lie next to each other
-    in memory alone).
+    None if it cannot be said: the view merges axes that are neighbours in memory alone. All of it in another order is
+    no matter for what is drawn independently.
     """
-    if p.is_contiguous():
-        return stride, offset
-    logical, step = [], 1
-    for n in reversed(p.shape):
-        logical.append(step)
-        step *= int(n)
-    logical.reverse()
-    axes = sorted((int(s), k) for k, (s, n) in enumerate(zip(p.stride(), p.shape, strict=True)) if n > 1)
-    axes.reverse()
-    start, rest = 0, offset
-    for s, k in axes:
-        if s:
-            start += rest // s * logical[k]
-            rest %= s
-    if rest:
-        return None
-    steps = []
-    for n, s in zip(shape, stride, strict=True):
-        if n == 1 or s == 0:
-            steps.append(0 if s == 0 else 1)
-            continue
-        found = next(((t, k) for t, k in axes if t <= s and s % t == 0), None)
-        if found is None or (n - 1) * (s // found[0]) >= p.shape[found[1]]:
-            return None
-        steps.append(s // found[0] * logical[found[1]])
-    return tuple(steps), start
+    if parameter.is_contiguous():
+        return view
+    shape = tuple(parameter.shape)
+    made = relaid(view, shape, tuple(parameter.stride()), contiguous_strides(shape))
+    if made is None and view.whole:
+        return ParameterView(view.name, view.shape, contiguous_strides(view.shape), 0, True)
+    return made

@@ -139,10 +139,9 @@ class Tracer(TorchDispatchMode):
         """A fake (view of a) parameter by its place in the parameter."""
         parameter = self._parameters[name]
         shape = tuple(int(n) for n in tensor.shape)
-        found = in_c_order(parameter, shape, tuple(tensor.stride()), int(tensor.storage_offset()))
-        if found is None:
-            return None
-        return ParameterView(name, shape, *found, tensor.numel() == parameter.numel())
+        whole = tensor.numel() == parameter.numel()
+        view = ParameterView(name, shape, tuple(tensor.stride()), int(tensor.storage_offset()), whole)
+        return in_c_order(view, parameter)
 
     def _refresh(self, record: Record) -> None:
         """A view whose base was written to meanwhile is derived anew."""
