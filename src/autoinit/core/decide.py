@@ -115,6 +115,8 @@ class Decisions:
         """
         weights = [view for view in weight.weights if self.scale(view) is None]
         gains = [view for view in weight.gains if self.scale(view) is None]
+        weights, levels = self._apart(weights)
+        gains += levels
         start = 1.0 / sqrt(fan_of(node_shape(node, weight, rows), rows))
         if not weights and not gains:
             for view in weight.views:
@@ -140,6 +142,20 @@ class Decisions:
             for view in gains:
                 self.touch(view.name, index, "kept", GAIN)
         return self.evaluated(weight)
+
+    def _apart(self, weights: list[ParameterView]) -> tuple[list[ParameterView], list[ParameterView]]:
+        """Factors and terms that start at one value everywhere, beside others that do not: these are meant so.
+
+        Posterior widths, noise levels, gates. If all do, all are drawn.
+        """
+        if len({view.name for view in weights}) < 2:
+            return weights, []
+        levels = [view for view in weights if self._is_level(view)]
+        return (weights, []) if len(levels) == len(weights) else ([v for v in weights if v not in levels], levels)
+
+    def _is_level(self, view: ParameterView) -> bool:
+        values = self.graph.parameters[view.name].read(view)
+        return values is not None and values.size > 0 and float(np.ptp(values)) == 0.0 and values.flat[0] != 0.0
 
     def _search(
         self, weight: Derived, views: list[ParameterView], kind: str, second_moment: Callable[[Signal], float],

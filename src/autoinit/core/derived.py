@@ -6,8 +6,8 @@ the parameters that it is made of, and how to get its moments when these have gi
 contraction that meets it then finds the scale that brings its output to the target (`core.scale`).
 
 Parameters play one of two parts. A *weight* is drawn. A *gain* acts on something larger than itself (a number per
-row, a temperature, a step size), divides, or is merely compared with (the scores of a mask): it is left as it is,
-unless it is all that there is to set.
+row, a temperature, a step size), divides, is the size of noise, or is merely compared with (the scores of a mask): it
+is left as it is, unless it is all that there is to set.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ def gain(view: ParameterView) -> Signal:
     return constant(view.shape, 1.0)
 
 
-def combined(recipe: Recipe, varies: bool) -> list[Derived]:
-    """The outputs of an op on derived operands."""
+def combined(recipe: Recipe, varies: bool, noisy: bool = False) -> list[Derived]:
+    """The outputs of an op on derived operands; `noisy`: one of the others is noise around zero."""
     node, parts = recipe.node, recipe.parts
     weights: dict[ParameterView, None] = {}
     gains: dict[ParameterView, None] = {}
-    scaling = _scaling(node, parts)
+    scaling = set(range(len(parts))) if noisy and node.attrs.get("fn") == "mul" else _scaling(node, parts)
     for slot, part in enumerate(parts):
         if part is not None:
             (gains if slot in scaling else weights).update(dict.fromkeys(part.weights))

@@ -5,8 +5,8 @@ products, views. Looking back from there tells which tensors are *weights in the
 these with the parameters that they depend on (`core.derived`), so that the contraction can decide the scale.
 
 The weight of a dense layer or convolution may depend on data as well: modulated convolutions, dynamic filters,
-hypernetworks. There the way back goes on through contractions: the last one that makes the weight is part of it. What
-is merely the parameter side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as
+hypernetworks. There the way back goes on through contractions: the last one that makes the weight is part of it (also
+in a product of two tensors, if one is plainly a matrix that a layer made: `core.features`). What is merely the parameter side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as
 it may be the output of a network that has no input (learned queries).
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 from enum import IntEnum
 from math import prod
 
+from .features import Features
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .roles import weight_slots
 
@@ -46,9 +47,14 @@ class Feeding:
         self.made: dict[int, Made] = {}
         self.strength: dict[int, int] = {}
         """1: the parameter side of a product; 2: the weight of a dense layer, convolution or table."""
+        self.noise: set[int] = set()
+        """Values that are noise around zero: what multiplies them is the size of the noise."""
+        self._features = Features(graph)
         for node in graph.nodes:
             made = self._of_node(node)
             self.made.update((value.id, made) for value in node.outputs)
+            if node.op == "noise" and node.attrs["mean"] == 0.0:
+                self.noise.update(value.id for value in node.outputs)
         for node in reversed(graph.nodes):
             self._look_back(node)
 
@@ -81,6 +87,10 @@ class Feeding:
                     self._mark(ref, strength)
             elif own:
                 self._mark(own[-1], 1)
+            elif len(node.inputs) == 2:
+                slot = self._features.generated(node)
+                if slot is not None:
+                    self._mark(node.inputs[slot], 2)
         elif node.op in ("linear", "conv") and strength == 2:
             if self.kind(node.inputs[0]) is Made.PARAMETERS:
                 self._mark(node.inputs[0], 2)

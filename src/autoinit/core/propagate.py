@@ -297,8 +297,9 @@ class Propagation:
             parts = [*parts[:bias], None, *parts[bias + 1 :]]
         others = [self.signal(node, k) if p is None else None for k, p in enumerate(parts)]
         varies = any(p is not None and p.varies for p in parts) or any(self.varies(node, k) for k in range(len(parts)))
+        noisy = any(isinstance(ref, Value) and ref.id in self.feeding.noise for ref in node.inputs)
         recipe = Recipe(node, parts, others, self._made)
-        for value, made in zip(node.outputs, combined(recipe, varies), strict=True):
+        for value, made in zip(node.outputs, combined(recipe, varies, noisy), strict=True):
             self.derived[value.id] = made
             if varies:
                 self.data.add(value.id)
@@ -353,6 +354,8 @@ class Propagation:
         if node.op == "embedding" and isinstance(ref, ParameterView) and ref.name in self.provisional:
             assert part.plain is not None
             return part.plain.scaled(self.provisional[ref.name])
+        if len({view.name for view in part.weights}) == 1:
+            self.outcome.made_of[self.index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)
         target = float(self.options.variance)
         before = {v: self.decisions.scale(v) for v in part.views}
