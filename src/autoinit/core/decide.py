@@ -167,9 +167,11 @@ class Decisions:
                 return Found("zero", start)
             return Found("solved", sqrt(target / reached))
         free = set(views)
-        return find_scale(
-            lambda t: second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in free}))), start, target
-        )
+
+        def reached_at(t: float) -> float:
+            return second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in free})))
+
+        return find_scale(reached_at, start, target, weight.normalised)
 
     def _drawn(self, use: _Use, weights: list[ParameterView], found: Found) -> Signal:
         scale, reason = found.scale, "output variance"

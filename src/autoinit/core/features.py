@@ -56,7 +56,7 @@ def split_axes(old: Shape, new: Shape, axes: frozenset[int]) -> frozenset[int]:
     i = j = 0
     while i < len(old) and j < len(new):
         start_i, start_j, a, b = i, j, old[i], new[j]
-        while a != b and (a < b and i + 1 < len(old) or a > b and j + 1 < len(new)):
+        while a != b and ((a < b and i + 1 < len(old)) or (a > b and j + 1 < len(new))):
             if a < b:
                 i += 1
                 a *= old[i]

@@ -6,12 +6,14 @@ these with the parameters that they depend on (`core.derived`), so that the cont
 
 The weight of a dense layer or convolution may depend on data as well: modulated convolutions, dynamic filters,
 hypernetworks. There the way back goes on through contractions: the last one that makes the weight is part of it (also
-in a product of two tensors, if one is plainly a matrix that a layer made: `core.features`). What is merely the parameter side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as
-it may be the output of a network that has no input (learned queries).
+in a product of two tensors, if one is plainly a matrix that a layer made: `core.features`). What is merely the parameter
+side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as it may be the output of a
+network that has no input (learned queries).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from math import prod
 
@@ -22,7 +24,8 @@ from .roles import weight_slots
 ARITHMETIC = {
     "identity", "reshape", "permute", "expand", "repeat", "slice", "select", "split", "unbind", "gather", "shuffle",
     "diagonal", "triangle", "pad", "unfold", "dropout", "elementwise", "reduce", "concat", "stack", "normalize",
-    "weight_norm", "softmax", "where", "masked_fill", "interpolate", "cumulative", "affine", "write", "custom", "opaque",
+    "weight_norm", "softmax", "where", "masked_fill", "interpolate", "cumulative", "affine", "write", "custom",
+    "opaque",
 }  # fmt: skip
 """Ops that make weights of weights."""
 PARAMETERS_ONLY = {"normalize", "custom", "opaque"}
@@ -88,9 +91,9 @@ class Feeding:
             elif own:
                 self._mark(own[-1], 1)
             elif len(node.inputs) == 2:
-                slot = self._features.generated(node)
-                if slot is not None:
-                    self._mark(node.inputs[slot], 2)
+                made = self._features.generated(node)
+                if made is not None:
+                    self._mark(node.inputs[made], 2)
         elif node.op in ("linear", "conv") and strength == 2:
             if self.kind(node.inputs[0]) is Made.PARAMETERS:
                 self._mark(node.inputs[0], 2)
@@ -101,7 +104,7 @@ class Feeding:
     def _has_data(self, node: Node) -> bool:
         return any(self.kind(ref) in (Made.DATA, Made.BOTH) for ref in node.inputs)
 
-    def _carriers(self, node: Node, strength: int) -> list[Reference]:
+    def _carriers(self, node: Node, strength: int) -> Sequence[Reference]:
         """The operands through which a weight came here."""
         own = [ref for ref in node.inputs if self.kind(ref) in (Made.PARAMETERS, Made.BOTH)]
         if not self._has_data(node):
@@ -109,13 +112,13 @@ class Feeding:
         if strength < 2 or node.op in PARAMETERS_ONLY:
             return []
         if node.op == "elementwise" and node.attrs.get("fn") in ("add", "sub"):
-            return list(node.inputs)
+            return node.inputs
         if own:
             return own
         size = prod(node.outputs[0].shape)
         if node.op in ("elementwise", "where", "masked_fill"):
             return [ref for ref in node.inputs if isinstance(ref, Value) and prod(ref.shape) == size][:1]
-        return list(node.inputs)
+        return node.inputs
 
     def _mark(self, ref: Reference, strength: int) -> None:
         if isinstance(ref, Value):

@@ -21,6 +21,7 @@ from .outcome import Outcome, RuleSet
 from .places import Places
 from .resemblance import Sharing
 from .retrace import Retrace
+from .rewrite import rewritten
 from .roles import (
     bias_slot,
     gain_slots,
@@ -31,7 +32,6 @@ from .roles import (
     weight_slots,
     why_left,
 )
-from .rewrite import rewritten
 from .signal import Signal, constant
 from .unknown import passed_through, simulate
 from .weights import Part

@@ -13,7 +13,7 @@ from math import prod
 import numpy as np
 
 from .feeding import Feeding, Made
-from .graph import Graph, Node, ParameterView, Reference, Value
+from .graph import Graph, Node, ParameterView, Reference, Shape, Value
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 PLAIN = {
@@ -72,7 +72,7 @@ def _as_contraction(
             continue
         names = LETTERS[: len(shape)]
         labels = [names[len(shape) - len(ref.shape) :] for ref in (x, w)]
-        wide = [{c for c, n in zip(text, ref.shape, strict=True) if n > 1} for text, ref in zip(labels, (x, w), strict=True)]
+        wide = [_wide(text, ref.shape) for text, ref in zip(labels, (x, w), strict=True)]
         contracted = {names[a] for a in axes}
         if not wide[0] & wide[1] & contracted:
             return None  # what the sum runs over is not weighed: a gain
@@ -83,6 +83,10 @@ def _as_contraction(
         equation = f"{labels[0]},{labels[1]}->{kept}"
         return replace(total, op="weighted_sum", inputs=(x, w), attrs={"equation": equation, "factor": factor})
     return None
+
+
+def _wide(labels: str, shape: Shape) -> set[str]:
+    return {c for c, n in zip(labels, shape, strict=True) if n > 1}
 
 
 def _is_weight(ref: Reference, producer: dict[int, Node]) -> bool:

@@ -15,6 +15,8 @@ from scipy.optimize import brentq
 
 FLAT = 2e-3
 """A second moment that changes by less than this over a factor of 16 does not depend on the scale."""
+NEARLY_FLAT, SOFTENED = 0.02, 0.2
+"""The same for what is divided by its own size and an epsilon: at larger scales, and from the start to there."""
 LEAST_SLOPE = 0.1
 """d log E[y^2] / d log t below this: the function is saturated, and its scale nearly free."""
 STEP = log(4.0)
@@ -36,8 +38,11 @@ class Found:
     """The second moments that scales within reach lead to."""
 
 
-def find_scale(second_moment: Callable[[float], float], start: float, target: float) -> Found:
-    """The t with second_moment(t) = target, looked for from `start` on; `start` itself where there is none."""
+def find_scale(second_moment: Callable[[float], float], start: float, target: float, normalised: bool = False) -> Found:
+    """The t with second_moment(t) = target, looked for from `start` on; `start` itself where there is none.
+
+    What is `normalised` on the way has no scale but for the epsilon in its denominator, which counts less at larger t.
+    """
     known: dict[float, float] = {}
 
     def height(s: float) -> float:
@@ -49,7 +54,11 @@ def find_scale(second_moment: Callable[[float], float], start: float, target: fl
     first = height(0.0)
     if abs(first) == FAR and height(STEP) == height(-STEP) == first:
         return Found("zero", start)
-    if max(abs(height(STEP) - first), abs(first - height(-STEP))) < FLAT:
+    if normalised:
+        flat = abs(height(2 * STEP) - height(STEP)) < NEARLY_FLAT and abs(height(STEP) - first) < SOFTENED
+    else:
+        flat = max(abs(height(STEP) - first), abs(first - height(-STEP))) < FLAT
+    if flat:
         return Found("flat", start, *[target * exp(first)] * 2)
     s = _by_power_law(height)
     if s is None:
