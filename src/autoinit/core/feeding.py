@@ -6,9 +6,9 @@ these with the parameters that they depend on (`core.derived`), so that the cont
 
 The weight of a dense layer or convolution may depend on data as well: modulated convolutions, dynamic filters,
 hypernetworks. There the way back goes on through contractions: the last one that makes the weight is part of it (also
-in a product of two tensors, if one is plainly a matrix that a layer made: `core.features`). What is merely the parameter
-side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as it may be the output of a
-network that has no input (learned queries).
+in a product of two tensors, if one is plainly a matrix that a layer made: `core.features`). What is merely the
+parameter side of a product (matmul, einsum) is looked back through arithmetic on parameters only, as it may be the
+output of a network that has no input (learned queries).
 """
 
 from __future__ import annotations
