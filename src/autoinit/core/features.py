@@ -69,6 +69,15 @@ def split_axes(old: Shape, new: Shape, axes: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
+def by_matrix(node: Node) -> bool:
+    """Whether a product of two has no axis that both operands and the output share (heads, samples)."""
+    if len(node.inputs) != 2:
+        return False
+    (left, right), out = labels(node)
+    sizes = [dict(zip(text, ref.shape, strict=True)) for text, ref in zip((left, right), node.inputs, strict=True)]  # type: ignore[union-attr]
+    return not any(c in out and sizes[0][c] > 1 and sizes[1][c] > 1 for c in set(left) & set(right))
+
+
 def labels(node: Node) -> tuple[list[str], str]:
     """A product of two operands as the labels of an einsum."""
     if node.op == "einsum":

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from math import prod
 
-from .features import Features
+from .features import Features, by_matrix
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .roles import weight_slots
 
@@ -31,6 +31,8 @@ ARITHMETIC = {
 PARAMETERS_ONLY = {"normalize", "custom", "opaque"}
 """Of these, the ones that do so only where no data is involved: a normalised signal is a signal."""
 PRODUCTS = {"matmul", "einsum"}
+SIDE, MATRIX, WEIGHT = 1, 2, 3
+"""The parameter side of a product that goes by heads or samples; of one by a matrix; the weight of a layer."""
 
 
 class Made(IntEnum):
@@ -49,7 +51,7 @@ class Feeding:
     def __init__(self, graph: Graph) -> None:
         self.made: dict[int, Made] = {}
         self.strength: dict[int, int] = {}
-        """1: the parameter side of a product; 2: the weight of a dense layer, convolution or table."""
+        """How surely a value is a weight: 1, 2 or 3 (below)."""
         self.noise: set[int] = set()
         """Values that are noise around zero: what multiplies them is the size of the noise."""
         self._features = Features(graph)
@@ -81,25 +83,30 @@ class Feeding:
 
     def _look_back(self, node: Node) -> None:
         for slot in weight_slots(node):
-            self._mark(node.inputs[slot], 1 if node.op == "weighted_sum" else 2)
+            self._mark(node.inputs[slot], SIDE if node.op == "weighted_sum" else WEIGHT)
         strength = self.feeds(node)
         if node.op in PRODUCTS:
             own = [ref for ref in node.inputs if self.kind(ref) is Made.PARAMETERS]
-            if strength and (len(own) == len(node.inputs) or strength == 2 or not self._has_data(node)):
+            if strength >= self.needed(node):
                 for ref in own:
                     self._mark(ref, strength)
             elif own:
-                self._mark(own[-1], 1)
+                self._mark(own[-1], MATRIX if by_matrix(node) else SIDE)
             elif len(node.inputs) == 2:
                 made = self._features.generated(node)
                 if made is not None:
-                    self._mark(node.inputs[made], 2)
-        elif node.op in ("linear", "conv") and strength == 2:
+                    self._mark(node.inputs[made], WEIGHT)
+        elif node.op in ("linear", "conv") and strength == WEIGHT:
             if self.kind(node.inputs[0]) is Made.PARAMETERS:
-                self._mark(node.inputs[0], 2)
+                self._mark(node.inputs[0], WEIGHT)
         elif node.op in ARITHMETIC and strength:
             for ref in self._carriers(node, strength):
                 self._mark(ref, strength)
+
+    def needed(self, node: Node) -> int:
+        """How surely the output of a product has to be a weight for its factors to be parts of that."""
+        own = sum(self.kind(ref) is Made.PARAMETERS for ref in node.inputs)
+        return WEIGHT if self._has_data(node) else MATRIX if own < len(node.inputs) else SIDE
 
     def _has_data(self, node: Node) -> bool:
         return any(self.kind(ref) in (Made.DATA, Made.BOTH) for ref in node.inputs)
@@ -109,7 +116,7 @@ class Feeding:
         own = [ref for ref in node.inputs if self.kind(ref) in (Made.PARAMETERS, Made.BOTH)]
         if not self._has_data(node):
             return own
-        if strength < 2 or node.op in PARAMETERS_ONLY:
+        if strength < WEIGHT or node.op in PARAMETERS_ONLY:
             return []
         if node.op == "elementwise" and node.attrs.get("fn") in ("add", "sub"):
             return node.inputs

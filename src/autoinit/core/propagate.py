@@ -14,7 +14,7 @@ from .centring import Centres
 from .constants import Constants
 from .decide import Decisions
 from .derived import Derived, Recipe, combined
-from .feeding import PARAMETERS_ONLY, Feeding
+from .feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
 from .outcome import Outcome, RuleSet
@@ -286,7 +286,11 @@ class Propagation:
         if not strength:
             return False
         data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
-        if any(data) and (strength < 2 or node.op in PARAMETERS_ONLY):
+        if any(data) and (strength < WEIGHT or node.op in PARAMETERS_ONLY):
+            return False
+        if node.op in PRODUCTS and strength < self.feeding.needed(node):
+            return False
+        if node.op in ("linear", "conv") and strength < WEIGHT:
             return False
         if node.op == "custom" and not node.attrs.get("scale_free"):
             return False
