@@ -16,7 +16,9 @@ RNG = np.random.default_rng(0)
 
 def plan(shape: tuple[int, ...], *parts: PartPlan, action: str = "set") -> Plan:
     strides = [int(np.prod(shape[k + 1 :])) for k in range(len(shape))]
-    entry = ParameterPlan("w", list(shape), action, "", list(parts) or [PartPlan(list(shape), strides, 0, "random", 0.1)])
+    entry = ParameterPlan(
+        "w", list(shape), action, "", list(parts) or [PartPlan(list(shape), strides, 0, "random", 0.1)]
+    )
     return Plan("", "", 1.0, "normal", 0, True, [entry], [], [])
 
 

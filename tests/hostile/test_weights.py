@@ -29,6 +29,7 @@ HALF = torch.rand(O, I, generator=G) < 0.5
 TAPS = torch.tensor([[1.0, 1.0, 1.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
 INDEX = (torch.arange(I)[:, None] - torch.arange(I)) % I
 MIX = torch.randn(6, O, I, generator=G)
+STEPS, ZEROS = torch.full((O,), 0.01), torch.zeros(O, dtype=torch.int32)
 ORDER = torch.randperm(I, generator=G)
 
 
@@ -151,6 +152,8 @@ ON_TARGET: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...], str]] = {
     "locally connected": (net(lambda s, x: (F.unfold(x, 3)[:, None] * s.w).sum(2), w=(24, 144, 64)), MAP, "w"),
     "locally, einsum": (net(lambda s, x: torch.einsum("bkp,okp->bop", F.unfold(x, 3), s.w), w=(24, 144, 64)), MAP, "w"),
     "fake quantised": (lin(lambda s: torch.fake_quantize_per_tensor_affine(s.w, 0.01, 0, -128, 127), w=W), X, "w"),
+    "quantised by rows": (lin(lambda s: torch.fake_quantize_per_channel_affine(s.w * s.m, STEPS, ZEROS, 0, -128, 127), w=W, m=HALF), X, "w"),  # noqa: E501
+    "quantised by a parameter": (lin(lambda s: torch._fake_quantize_learnable_per_tensor_affine(s.w, s.t, torch.zeros(1), -8, 7), w=W, t=nn.Parameter(torch.tensor([0.05]))), X, "w"),  # noqa: E501
     "rounded": (lin(lambda s: q(s.w), w=W), X, "w"),
     "rounded by its maximum": (lin(lambda s: q(s.w, s.w.abs().max() / 127), w=W), X, "w"),
     "straight through": (lin(lambda s: s.w + (q(s.w) - s.w).detach(), w=W), X, "w"),

@@ -58,7 +58,9 @@ CASES: dict[str, tuple[Callable[..., Any], dict[str, tuple[int, ...]], tuple[int
 }  # fmt: skip
 
 
-def studied(body: Callable[..., Any], shapes: dict[str, tuple[int, ...]], size: tuple[int, ...]) -> tuple[Any, Any, Any]:
+def studied(
+    body: Callable[..., Any], shapes: dict[str, tuple[int, ...]], size: tuple[int, ...]
+) -> tuple[Any, Any, Any]:
     inputs = keras.Input(size)
     model = keras.Model(inputs, Made(body, shapes)(inputs))
     plan = autoinit.plan(model, (N, *size))
