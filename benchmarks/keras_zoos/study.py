@@ -9,9 +9,10 @@ import numpy as np
 
 from autoinit.frontends.custom import CustomRules
 from autoinit.frontends.keras.measure import moments_of
+from autoinit.frontends.keras.variables import parameters_of
 from autoinit.frontends.keras.walk import walk
 
-from ..zoos.account import Report, Settings, planned, recorded, short
+from ..zoos.account import Report, Settings, looked_at, planned, recorded, short
 from ..zoos.entry import Entry
 from ..zoos.fidelity import MORE_SEEDS, in_order, judge, normalises
 
@@ -39,6 +40,8 @@ def _study(entry: Entry, settings: Settings, result: dict[str, Any], report: Rep
     for seed in range(seeds):
         plan.apply(model, seed=seed)
         runs.append(in_order(plan, moments_of(made, model, 1000 + seed)))
+    values = {name: keras.ops.convert_to_numpy(v) for name, v in parameters_of(model).items()}
+    looked_at(plan, values, result)
     result["fidelity"] = judge(plan, np.stack(runs), listed=verbose)
 
 

@@ -7,12 +7,13 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import autoinit
 from autoinit.core.plan import Plan
+from autoinit.testing.randomness import violations
 
 from . import memory
 from .entry import Entry
@@ -77,6 +78,12 @@ def planned(model: Any, inputs: Any, result: dict[str, Any]) -> Plan:
         "not_reached": len(unreached),
     }
     return plan
+
+
+def looked_at(plan: Plan, values: Mapping[str, Any], result: dict[str, Any]) -> None:
+    """Whether everything that was set is random (`autoinit.testing.violations`), into the record."""
+    found = violations(plan, values)
+    result["not_random"] = {"count": len(found), "first": [str(v) for v in found[:NAMED]]}
 
 
 def ops_of(plan: Plan, kind: str) -> dict[str, int]:

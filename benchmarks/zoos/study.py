@@ -13,7 +13,7 @@ from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.measure import record
 from autoinit.measurement import key_of
 
-from .account import Report, Settings, planned, recorded, short
+from .account import Report, Settings, looked_at, planned, recorded, short
 from .defaults import inspect_default
 from .entry import Entry
 from .fidelity import MORE_SEEDS, Array, in_order, judge, normalises
@@ -42,7 +42,16 @@ def _study(entry: Entry, settings: Settings, result: dict[str, Any], report: Rep
     report(result)
     seeds = settings.seeds if normalises(plan) else max(settings.seeds, MORE_SEEDS)
     runs = np.stack([measured(plan.apply(model, seed=s), inputs, plan, s) for s in range(seeds)])
+    looked_at(plan, parameters(model), result)
     result["fidelity"] = judge(plan, runs, listed=verbose)
+
+
+def parameters(model: nn.Module) -> dict[str, Array]:
+    """The values of all parameters, tied ones under each of their names."""
+    return {
+        name: (p.float() if p.dtype in (torch.bfloat16, torch.float16) else p).detach().numpy()
+        for name, p in model.named_parameters(remove_duplicate=False)
+    }
 
 
 def built(entry: Entry, settings: Settings) -> tuple[nn.Module, str]:

@@ -41,7 +41,8 @@ def write_records(records: list[dict[str, Any]], path: Path) -> None:
 
 
 def zoo_text(records: list[dict[str, Any]], title: str = "Zoo", introduction: str = "") -> str:
-    tables = [bars_table(records), zoo_table(records), ops_table(records), failed_table(records)]
+    tables = [bars_table(records), zoo_table(records), ops_table(records), not_random_table(records)]
+    tables.append(failed_table(records))
     tables += model_tables(records)
     head = [f"# {title}", "", *([introduction, ""] if introduction else [])]
     return "\n".join([*head, *(t.markdown() for t in tables if t.rows)])
@@ -57,7 +58,7 @@ def bars_table(records: list[dict[str, Any]]) -> Table:
 
 def zoo_table(records: list[dict[str, Any]]) -> Table:
     heads = ["zoo", "families planned", "models planned", "measured", "layers", "≤1.25×", "≤2×", "others ≤1.25×"]
-    table = Table("Per zoo", [*heads, "outputs off >10×", "not reached", "median plan s"])
+    table = Table("Per zoo", [*heads, "outputs off >10×", "not random", "not reached", "median plan s"])
     parts = by_zoo(records)
     for zoo, some in [*parts.items(), ("all", records)]:
         _add_zoo(table, zoo, totals(some))
@@ -75,6 +76,7 @@ def _add_zoo(table: Table, zoo: str, t: Totals) -> None:
         percent(t.share("fair")),
         percent(t.others_near / t.others if t.others else float("nan")),
         t.outputs_off,
+        t.not_random,
         t.not_reached,
         number(t.plan_seconds),
     )
@@ -154,6 +156,16 @@ def _place(row: dict[str, Any] | None) -> str:
 
 def _ratio(value: float | None) -> str:
     return "not a number" if value is None else number(value)
+
+
+def not_random_table(records: Iterable[dict[str, Any]]) -> Table:
+    """Weights that were set and are not random: there must be none."""
+    table = Table("Weights that are not random", ["model", "violations", "first ones"])
+    for record in records:
+        found = record.get("not_random", {})
+        if found.get("count"):
+            table.add(record["name"], str(found["count"]), "; ".join(found["first"])[:300])
+    return table
 
 
 def failed_table(records: Iterable[dict[str, Any]]) -> Table:

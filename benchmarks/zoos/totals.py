@@ -32,6 +32,8 @@ class Totals:
     """Weight layers that nothing was solved for: second uses of a weight, zeros, weights made of other parameters."""
     outputs_off: int
     """Models with an output more than ten times off."""
+    not_random: int
+    """Parameters that were set and are constant along an axis, tied, or of low rank."""
     simulated: int
     passed: int
     not_reached: int
@@ -72,6 +74,7 @@ def totals(records: Iterable[dict[str, Any]]) -> Totals:
         unseen=sum(f["unseen"] for f in found),
         no_target=sum(f["no_target"] for f in found),
         outputs_off=sum(f["outputs_off"] > 0 for f in found),
+        not_random=sum(r.get("not_random", {}).get("count", 0) for r in records),
         simulated=sum(sum(p["simulated"].values()) for p in plans),
         passed=sum(sum(p["passed"].values()) for p in plans),
         not_reached=sum(p["not_reached"] for p in plans),
@@ -123,6 +126,7 @@ BARS = (
         lambda t: f"{t.outputs_off} of {t.measured}",
         lambda t: t.outputs_off == 0,
     ),
+    Bar("weights set that are not random", "0", lambda t: str(t.not_random), lambda t: t.not_random == 0),
     Bar("weight layers that no measurement met", "0", lambda t: str(t.unseen), lambda t: t.unseen == 0),
     Bar("weight layers without a target", "", lambda t: str(t.no_target), lambda t: True),
     Bar("calls of ops passed through", "0", lambda t: str(t.passed), lambda t: t.passed == 0),

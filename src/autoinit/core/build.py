@@ -114,7 +114,7 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
     slots = list(weight_slots(node)) or list(node.attrs.get("weights", ()))
     target = outcome.weight_nodes[index]
     row.target = target if target == target else None
-    row.weight = "(computed weight)"
+    row.weight = outcome.made_of.get(index, "(computed weight)")
     for slot in slots:
         ref = node.inputs[slot]
         if isinstance(ref, ParameterView):

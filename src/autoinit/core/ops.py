@@ -11,6 +11,8 @@ VOCABULARY: dict[str, str] = {
     "linear": "(x, w, [bias]); w is (out, in); x contracts its last axis",
     "bilinear": "(x1, x2, w, [bias]); w is (out, in1, in2)",
     "einsum": "(*operands); equation",
+    "weighted_sum": "(x, w); equation, factor: (x * w).sum(axes) or .mean(axes), which the core makes of a product "
+    "and a sum (core/rewrite.py)",
     "matmul": "(a, b); torch.matmul semantics (vectors, batches, broadcasting)",
     "conv": "(x, w, [bias]); stride, dilation: per spatial axis; padding: ((lo, hi), ...); groups; transposed: bool; "
     "pad_mode: 'zeros'; x_axes: (batch or None, channel, *spatial) of x and output; w_axes: (out, in, *spatial) of w "

@@ -29,5 +29,7 @@ class Outcome:
     """(node, kind, message)"""
     weight_nodes: dict[int, float] = field(default_factory=dict)
     """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
+    made_of: dict[int, str] = field(default_factory=dict)
+    """The parameter that the weight of a node is made of, where that is one."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations whose mean is taken off."""

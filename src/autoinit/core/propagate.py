@@ -13,12 +13,15 @@ from .bias_centring import centred_by_bias
 from .centring import Centres
 from .constants import Constants
 from .decide import Decisions
+from .derived import Derived, Recipe, combined
+from .feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
 from .outcome import Outcome, RuleSet
 from .places import Places
 from .resemblance import Sharing
 from .retrace import Retrace
+from .rewrite import rewritten
 from .roles import (
     bias_slot,
     gain_slots,
@@ -31,7 +34,7 @@ from .roles import (
 )
 from .signal import Signal, constant
 from .unknown import passed_through, simulate
-from .weights import Derived, Part, combined_degrees, gain
+from .weights import Part
 
 MOST_PASSES = 8
 HUGE = 1e60
@@ -42,17 +45,23 @@ ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
 def propagate(
     graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False
 ) -> Outcome:
-    """Carry signals through the graph. Tables that are tied to a later projection need a few passes."""
+    """Carry signals through the graph.
+
+    Tables that are tied to a later projection need a few passes, and so do weights that are used as data before they
+    are decided.
+    """
+    rewritten(graph)
     tied = set() if check else tied_tables(graph)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
+    feeding = Feeding(graph)
     for _ in range(MOST_PASSES):
-        run = Propagation(graph, inputs, options, rules, check, provisional)
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding)
         outcome = run.run()
         changed = False
-        for name in tied:
+        for name in tied | run.decisions.drawn_later():
             parts = outcome.decisions.of[name].parts
             std = parts[0][1].std if parts else provisional[name]
-            changed |= abs(std - provisional[name]) > 1e-6 * abs(std)
+            changed |= abs(std - provisional.get(name, 0.0)) > 1e-6 * abs(std)
             provisional[name] = std
         if not changed:
             break
@@ -69,8 +78,9 @@ class Propagation:
 
     def __init__(
         self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
-        provisional: dict[str, float],
+        provisional: dict[str, float], feeding: Feeding,
     ) -> None:  # fmt: skip
+        self.feeding = feeding
         self.graph, self.options, self.rules, self.check = graph, options, rules, check
         self.training = options.training
         self.signals: dict[int, Signal] = dict(inputs)
@@ -98,11 +108,12 @@ class Propagation:
         for index, node in enumerate(self.graph.nodes):
             self.index = index
             self.step(node)
+        self.decisions.settle(lambda index, kind, text: self.outcome.notes.append((index, kind, text)))
         return self.outcome
 
     def step(self, node: Node) -> None:
         parts = [self.part(ref) for ref in node.inputs]
-        if any(p is not None for p in parts) and not self._meets_data(node, parts) and self._stays_weight(node, parts):
+        if any(p is not None for p in parts) and self._stays_weight(node, parts):
             return
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
@@ -213,9 +224,9 @@ class Propagation:
             return self.parameter(node, slot, ref)
         if ref.id not in self.signals:
             derived = self.derived[ref.id]
-            for view in derived.degrees:
+            for view in derived.views:
                 self.decisions.touch(view.name, self.index, "kept", "used as data: accounted as it is")
-            self.signals[ref.id] = derived.as_is()
+            self.signals[ref.id] = derived.signal(self.decisions.assignment({}, "weight"))
         return self.signals[ref.id]
 
     def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
@@ -227,13 +238,15 @@ class Propagation:
             return self.bias(node, view)
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind == "random":
-            return Derived(decisions.plain(view).unit, {}, lambda: None).unit.scaled(part.std)  # type: ignore
+            plain = decisions.plain(view)
+            assert plain is not None and plain.plain is not None
+            return plain.plain.scaled(part.std)
         if part is not None and part.kind == "constant":
             return constant(view.shape, part.std)
         role = "gain" if slot in gain_slots(node) else "data"
         reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
         decisions.touch(view.name, self.index, "kept", reason)
-        return decisions.measured(view, role)
+        return decisions.measured(view, role) if why is not None else decisions.as_it_is(view, role)
 
     def bias(self, node: Node, view: ParameterView) -> Signal:
         known = self.decisions.of[view.name].covering(self.decisions.region(view))
@@ -265,47 +278,48 @@ class Propagation:
                 return True
         return False
 
-    # --- tensors made of parameters alone -----------------------------------------------------------------------------
-
-    def _meets_data(self, node: Node, parts: list[Derived | None]) -> bool:
-        return any(isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True))
+    # --- weights in the making ----------------------------------------------------------------------------------------
 
     def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
-        """A node on parameters and constants only: carry unit moments and degrees on, if it is a power law."""
-        if node.op in ("embedding", "recurrent", "conv", "linear", "attention") or node.op not in self.rules.table:
+        """A node on the way to the place of a weight: remember how to work it out, until a contraction asks."""
+        strength = self.feeding.feeds(node)
+        if not strength:
             return False
-        if node.op in ("matmul", "einsum") and not all(p is not None for p in parts):
+        data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
+        if any(data) and (strength < WEIGHT or node.op in PARAMETERS_ONLY):
             return False
-        degrees = combined_degrees(node, parts)
-        if degrees is None:
+        if node.op in PRODUCTS and strength < self.feeding.needed(node):
             return False
-        gains = frozenset().union(*(p.gains for p in parts if p is not None))
-        units: list[Signal | None] = []
-        for k, (ref, p) in enumerate(zip(node.inputs, parts, strict=True)):
-            if p is None:
-                units.append(None if ref is None else self.signal(node, k))
-            elif k in gain_slots(node) and isinstance(ref, ParameterView):
-                gains = gains | {ref.name}
-                units.append(gain(ref))
-            else:
-                units.append(p.unit)
-        if node.op in ("matmul", "einsum"):
-            units = [units[0].scaled(node.inputs[0].shape[-1] ** -0.5), *units[1:]]  # type: ignore[union-attr]
-        try:
-            outputs = self.rules.table[node.op](node, self, *units)
-        except Exception:
+        if node.op in ("linear", "conv") and strength < WEIGHT:
             return False
-        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        lazy = _Lazy(self, node)
-        for k, (value, unit) in enumerate(zip(node.outputs, outputs, strict=True)):
-            self.derived[value.id] = Derived(unit, degrees, lambda k=k: lazy(k), gains)  # type: ignore[misc]
-        for p in parts:
-            for view in () if p is None else p.degrees:
-                if view not in degrees and node.op in ("normalize", "weight_norm", "elementwise", "custom"):
-                    self.decisions.touch(
-                        view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
-                    )
+        if node.op == "custom" and not node.attrs.get("scale_free"):
+            return False
+        if node.op == "opaque" and not (node.run and all(p is None or p.plain is not None for p in parts)):
+            return False
+        bias = bias_slot(node)
+        if bias is not None and bias < len(parts):  # a bias is a bias, also of what makes a weight
+            parts = [*parts[:bias], None, *parts[bias + 1 :]]
+        others = [self.signal(node, k) if p is None else None for k, p in enumerate(parts)]
+        varies = any(p is not None and p.varies for p in parts) or any(self.varies(node, k) for k in range(len(parts)))
+        noisy = any(isinstance(ref, Value) and ref.id in self.feeding.noise for ref in node.inputs)
+        recipe = Recipe(node, parts, others, self._made)
+        for value, made in zip(node.outputs, combined(recipe, varies, noisy), strict=True):
+            self.derived[value.id] = made
+            if varies:
+                self.data.add(value.id)
         return True
+
+    def _made(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
+        """The outputs of an op for given signals of all its operands, weights included."""
+        given = _Given(self, signals)
+        rule = self.rules.table.get(node.op)
+        made: Any = None
+        if rule is not None:
+            made = rule(node, given, *signals)
+        elif node.run is not None:
+            made = simulate(node, signals, seed=self.options.seed * 100003 + self.index)
+        made = passed_through(node, signals) if made is None else made
+        return made if isinstance(made, tuple) else (made,)
 
     def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
         """Operands that the rule asks for through `weight`."""
@@ -333,14 +347,22 @@ class Propagation:
         ref = node.inputs[slot]
         self.outcome.weight_nodes.setdefault(self.index, float("nan"))
         part = self.part(ref)
-        if part is None or not part.degrees:
-            kept = self._kept_weight(node, slot, ref)
-            return part.unit if part is not None and kept is None else kept  # type: ignore[return-value]
+        if part is None:
+            return self._kept_weight(node, slot, ref)
+        if part.fixed:
+            for view in part.views:
+                self.decisions.touch(
+                    view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
+                )
+            return part.signal(self.decisions.assignment({}, "weight"))
         if node.op == "embedding" and isinstance(ref, ParameterView) and ref.name in self.provisional:
-            return part.unit.scaled(self.provisional[ref.name])
+            assert part.plain is not None
+            return part.plain.scaled(self.provisional[ref.name])
+        if len({view.name for view in part.weights}) == 1:
+            self.outcome.made_of[self.index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)
         target = float(self.options.variance)
-        before = {v: self.decisions.scale(v) for v in part.degrees}
+        before = {v: self.decisions.scale(v) for v in part.views}
         signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
         decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
         if decided and self.index not in self.decisions.free:
@@ -348,14 +370,14 @@ class Propagation:
             self.solved.add(node.outputs[0].id)
         return signal
 
-    def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal | None:
+    def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
         if isinstance(ref, ParameterView):
             why = self.decisions.why_kept(ref.name) or "used as it is"
             self.decisions.touch(ref.name, self.index, "kept", why)
             return self.decisions.measured(ref, "weight")
-        if isinstance(ref, Value) and ref.id in self.derived:
-            return None
-        return self.signal(node, slot)
+        signal = self.signal(node, slot)
+        assert signal is not None
+        return signal
 
     def array(self, node: Node, slot: int) -> NDArray[Any] | None:
         ref = node.inputs[slot] if slot < len(node.inputs) else None
@@ -395,16 +417,34 @@ def _capped(signal: Signal) -> Signal | None:
     return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))
 
 
-class _Lazy:
-    """The present moments of a parameter-only node, worked out when somebody asks."""
+class _Given:
+    """The context of rules that work out a weight in the making: every operand is given, nothing is decided."""
 
-    def __init__(self, run: Propagation, node: Node) -> None:
-        self.run, self.node = run, node
-        self.done: tuple[Signal, ...] | None = None
+    def __init__(self, run: Propagation, signals: list[Signal | None]) -> None:
+        self.run, self.signals, self.training = run, signals, run.training
 
-    def __call__(self, k: int) -> Signal:
-        if self.done is None:
-            signals = [self.run.signal(self.node, slot) for slot in range(len(self.node.inputs))]
-            made = self.run.evaluate(self.node, signals)
-            self.done = made
-        return self.done[k]
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        signal = self.signals[slot]
+        assert signal is not None
+        return signal
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        return x
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        return self.run.array(node, slot)
+
+    def kept(self, node: Node, slot: int) -> bool:
+        return self.run.kept(node, slot)
+
+    def varies(self, node: Node, slot: int) -> bool:
+        return self.run.varies(node, slot)
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return False
+
+    def doubt(self, why: str) -> None:
+        """There is no sample of a weight that is not decided yet."""
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        """Notes are taken when the weight is used, not at every scale that is tried."""

@@ -8,9 +8,12 @@ from math import prod, sqrt
 from .graph import Graph, Node, ParameterView, Reference
 from .weights import Part
 
-_WEIGHTS = {"linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,), "grouped_linear": (1,)}
+_WEIGHTS = {
+    "linear": (1,), "conv": (1,), "bilinear": (2,), "embedding": (0,), "grouped_linear": (1,), "weighted_sum": (1,),
+}  # fmt: skip
 _BIASES = {"linear": 2, "conv": 2, "bilinear": 3}
 _GAINS = {"normalize": (1,), "weight_norm": (1,)}
+GAIN = "gain (layer scale, gate, temperature): left as it is"
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 
 
@@ -47,7 +50,7 @@ def why_left(node: Node, slot: int) -> str | None:
     if node.op == "normalize":
         return "norm scale: left as it is" if slot == 1 else "norm shift: left as it is" if slot == 2 else None
     if slot in gain_slots(node):
-        return "gain (layer scale, gate, temperature): left as it is"
+        return GAIN
     if slot == bias_slot(node):
         return "bias of a weight that stays as it is"
     return None
@@ -65,7 +68,7 @@ def weight_rows(node: Node, slot: int) -> tuple[tuple[int, ...], int]:
             return (), 1
         inner = len(shape) - 2 if slot == 1 else len(shape) - 1
         return tuple(a for a in range(len(shape)) if a != inner), 1
-    if node.op == "einsum":
+    if node.op in ("einsum", "weighted_sum"):
         left, _, out = node.attrs["equation"].replace(" ", "").partition("->")
         labels = left.split(",")[slot]
         return tuple(a for a, label in enumerate(labels) if label in out), 1

@@ -9,7 +9,7 @@ that are kept have moments of their own; then the general two-operand rule appli
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..core import axes as K_axes
 from ..core.contraction import einsum_moments
 from ..core.fine import MOST_AXES, fine_of, merged, remember
-from ..core.graph import Node
+from ..core.graph import Node, Reference
 from ..core.lineage import aligned
 from ..core.positive import exponential, is_nonnegative
 from ..core.signal import Signal
@@ -274,6 +274,30 @@ def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
         current = contract(f"{labels},{names[k]}->{target}", tuple(sizes[c] for c in target), current, other)
         labels = target
     return current
+
+
+@rule("weighted_sum")
+def weighted_sum(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Signal:
+    """factor * sum over some axes of x w, broadcast against each other: a contraction with the weight w."""
+    shape, factor = node.outputs[0].shape, float(node.attrs["factor"])
+    kept = tuple(n for n in shape)
+    names, _, out = node.attrs["equation"].partition("->")
+    inner = tuple(_sizes(names.split(","), node.inputs)[c] for c in out)
+
+    def through(w: Signal) -> Signal:
+        return contract(node.attrs["equation"], inner, x, w).scaled(factor)
+
+    weight = ctx.weight(node, 1, lambda w: through(w).second)
+    made = through(weight)
+    return made if made.shape == kept else reshaped(made, kept)
+
+
+def _sizes(names: list[str], inputs: Sequence[Reference]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for labels, ref in zip(names, inputs, strict=True):
+        for label, n in zip(labels, ref.shape, strict=True):  # type: ignore[union-attr]
+            sizes[label] = max(n, sizes.get(label, 1))
+    return sizes
 
 
 def _single(labels: str, out: str, x: Signal | None, shape: tuple[int, ...]) -> Signal:

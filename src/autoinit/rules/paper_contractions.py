@@ -80,10 +80,7 @@ def _two(node: Node, ctx: Context, a: Signal | None, b: Signal | None, n: int) -
 def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
     """The matrix product over all labels that are summed; several operands are multiplied before they are."""
     left, _, out = node.attrs["equation"].replace(" ", "").partition("->")
-    sizes: dict[str, int] = {}
-    for labels, ref in zip(left.split(","), node.inputs, strict=True):
-        for label, size in zip(labels, ref.shape, strict=True):  # type: ignore[union-attr]
-            sizes[label] = max(size, sizes.get(label, 1))
+    sizes = _sizes(left.split(","), node)
     n = prod(size for label, size in sizes.items() if label not in out)
     if len(operands) == 2:
         return _two(node, ctx, operands[0], operands[1], n)
@@ -93,6 +90,23 @@ def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
     for signal in rest:
         product = sum_of_products(shape, 1, product, signal)
     return sum_of_products(shape, n, product, last)
+
+
+def weighted_sum(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Signal:
+    """Multiply with a weight, then sum or average: a dense layer over what is summed."""
+    left, _, out = node.attrs["equation"].partition("->")
+    sizes = _sizes(left.split(","), node)
+    factor = float(node.attrs["factor"])
+    scaled = iid(x.shape, x.mean * factor, x.variance * factor**2)
+    return _solved(node, ctx, 1, scaled, prod(size for label, size in sizes.items() if label not in out))
+
+
+def _sizes(names: list[str], node: Node) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for labels, ref in zip(names, node.inputs, strict=True):
+        for label, size in zip(labels, ref.shape, strict=True):  # type: ignore[union-attr]
+            sizes[label] = max(size, sizes.get(label, 1))
+    return sizes
 
 
 def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
@@ -116,5 +130,5 @@ def embedding(node: Node, ctx: Context, w: Signal | None, indices: Signal | None
 
 PAPER_CONTRACTIONS.update(
     linear=dense, conv=convolution, grouped_linear=grouped_dense, bilinear=bilinear, matmul=matmul, einsum=einsum,
-    attention=attention, embedding=embedding,
+    attention=attention, embedding=embedding, weighted_sum=weighted_sum,
 )  # fmt: skip

@@ -19,6 +19,7 @@ import autoinit
 
 from ..core.plan import Plan
 from ..errors import AutoInitError, PlanError
+from .randomness import violations
 from .reference import reference_plan, words
 from .specs import CENTRED, MODELS, Activation, Dense, Model
 
@@ -119,6 +120,20 @@ class FrontEndSuite:
             # A median of n draws has 1.25/sqrt(n) of their scatter; a few per cent for what a rule leaves out.
             allowed = 4 * 1.25 * plan.tensors[index].scatter / SEEDS**0.5 + 0.15
             assert abs(np.log(np.median(variances))) < allowed, plan.tensors[index].module
+
+    @pytest.mark.parametrize("name", MODELS)
+    @pytest.mark.parametrize("distribution", ["truncated_normal", "orthogonal"])
+    def test_what_is_set_is_random(self, name: str, distribution: str) -> None:
+        """Entries that differ, no constant axis, no collapsed spectrum; and a weight that is spoilt is found out."""
+        spec = MODELS[name]
+        model = self.build(spec)
+        plan = autoinit.initialize(model, self.inputs(spec), distribution=distribution)
+        values = self.read(model)
+        drawn = [p.name for p in plan.parameters if p.action == "set"]
+        assert drawn and set(drawn) <= set(values)
+        assert not violations(plan, values)
+        spoilt = {**values, drawn[0]: np.full_like(values[drawn[0]], 0.1)}
+        assert {v.parameter for v in violations(plan, spoilt)} == {drawn[0]}
 
     def test_seeds(self) -> None:
         spec = MODELS["dense"]
