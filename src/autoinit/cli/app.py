@@ -16,6 +16,7 @@ from .. import __version__, api
 from ..core.plan import Plan
 from ..errors import AutoInitError
 from ..measurement import Measurement
+from ..names import shown
 from ..report.data import is_problem, layer_rows, verdict
 from .inputs import read_inputs
 from .references import FORMS, Named, resolve
@@ -155,7 +156,7 @@ def init(
             training=not evaluation, skip=skip, only=only, center=center and center.value,
         )  # fmt: skip
         save_weights(named.model, output)
-        typer.echo(f"{made.summary()}\nwritten to {output}")
+        typer.echo(f"{made.summary()}\nwritten to {shown(str(output))}")
 
 
 @app.command()
@@ -181,17 +182,17 @@ def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | No
         typer.echo(str(made))
     if json_file is not None and str(json_file) != "-":
         made.save(json_file)
-        typer.echo(f"plan written to {json_file}")
+        typer.echo(f"plan written to {shown(str(json_file))}")
     _drawn(made, html, plot, now)
 
 
 def _drawn(made: Plan | Measurement, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
     if html is not None:
         made.to_html(html, default=now)
-        typer.echo(f"page written to {html}")
+        typer.echo(f"page written to {shown(str(html))}")
     if plot is not None:
         made.plot(plot, **({"compare": {"as it is now": now}} if now is not None else {}))
-        typer.echo(f"figure written to {plot}")
+        typer.echo(f"figure written to {shown(str(plot))}")
 
 
 def _judge(made: Plan | Measurement, fail_on: FailOn) -> None:

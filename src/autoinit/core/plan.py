@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import PlanError
+from ..names import shown
 
 FORMAT = 1
 
@@ -221,7 +222,7 @@ class Plan:
         return ", ".join(words)
 
     def __repr__(self) -> str:
-        return f"<{'Check' if self.checked else 'Plan'} of {self.model}: {self.summary()}>"
+        return f"<{'Check' if self.checked else 'Plan'} of {shown(self.model)}: {self.summary()}>"
 
     def __str__(self) -> str:
         from ..report.text import table
