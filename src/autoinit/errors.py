@@ -53,6 +53,10 @@ class RuleError(AutoInitError, ValueError):
     """A rule failed, or returned something that is not a signal."""
 
 
+class UserRuleError(RuleError):
+    """A rule of the user's own failed: nothing takes its place, the user hears of it."""
+
+
 class DuplicateRule(AutoInitError, ValueError):
     """Two rules for one op."""
 

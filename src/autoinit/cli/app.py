@@ -104,9 +104,10 @@ def plan(
         given = _given(named, inputs, batch)
         made = api.plan(
             named.model, given, variance=variance, distribution=distribution, seed=seed, training=not evaluation,
-            skip=skip, only=only, center=center and center.value,
+            skip=skip, only=only, center=center and center.value, warn=False,
         )  # fmt: skip
-        now = api.check(named.model, given, variance=variance, training=not evaluation) if html or plot else None
+        beside = {"variance": variance, "training": not evaluation, "warn": False}
+        now = api.check(named.model, given, **beside) if html or plot else None
         _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
@@ -119,7 +120,7 @@ def check(
     """Predict what a model's present weights do to signals, and name the first bad layer."""
     with told():
         named = resolve(model)
-        made = api.check(named.model, _given(named, inputs, batch), variance=variance, training=not evaluation)
+        made = api.check(named.model, _given(named, inputs, batch), variance=variance, training=not evaluation, warn=False)
         _show(made, json_file, html, plot)
     _judge(made, fail_on)
 
@@ -134,7 +135,7 @@ def measure(
     with told():
         named = resolve(model)
         made = api.measure(named.model, _given(named, inputs, batch), repeats=repeats, variance=variance, seed=seed,
-                           training=not evaluation)  # fmt: skip
+                           training=not evaluation, warn=False)  # fmt: skip
         typer.echo(str(made))
         _drawn(made, html, plot)
     _judge(made, fail_on)
@@ -153,7 +154,7 @@ def init(
         check_form(named.model, output, center and center.value)
         made = api.initialize(
             named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
-            training=not evaluation, skip=skip, only=only, center=center and center.value,
+            training=not evaluation, skip=skip, only=only, center=center and center.value, warn=False,
         )  # fmt: skip
         save_weights(named.model, output)
         typer.echo(f"{made.summary()}\nwritten to {shown(str(output))}")

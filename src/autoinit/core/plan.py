@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import PlanError
 from ..names import shown
+from .options import read_seed
 
 FORMAT = 1
 
@@ -163,11 +164,15 @@ class Plan:
         """Parameters that `apply` writes."""
         return (p for p in self.parameters if p.parts)
 
-    def apply(self, model: Any, seed: int | None = None) -> Any:
+    def apply(self, model: Any, seed: int | None = None, *, warn: bool = True) -> Any:
         """Draw the weights and write them into `model`: all of them, or none if anything does not fit."""
         from ..api import front_end_of
+        from ..telling import left_frozen, tell
 
-        return front_end_of(model).apply(self, model, self.seed if seed is None else seed)
+        front_end = front_end_of(model)
+        made = front_end.apply(self, model, self.seed if seed is None else read_seed(seed))
+        tell(self, left_frozen(self, front_end.frozen(model)), warn)
+        return made
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON."""

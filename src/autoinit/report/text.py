@@ -62,10 +62,10 @@ def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
 
 
 def title(plan: Plan) -> str:
-    mode = "training" if plan.training else "evaluation"
+    model, mode = shown(plan.model), "training" if plan.training else "evaluation"
     if plan.checked:
-        return f"{shown(plan.model)} as it is now, {mode} mode, target variance {plan.variance:g}"
-    return f"{shown(plan.model)}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
+        return f"{model} as it is now, {mode} mode, target variance {plan.variance:g}"
+    return f"{model}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
 
 
 def summary(plan: Plan, rows: list[LayerRow]) -> str:

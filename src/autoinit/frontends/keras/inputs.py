@@ -137,7 +137,7 @@ def _leaves(value: Any, where: str, own: Any) -> Any:
     def one(value: Any, where: str, key: Any = None) -> Any:
         if isinstance(value, Input):
             declared_dtype = dtype_at(key)
-            return Leaf(value, _described_dtype(value, declared_dtype, where), vocabulary=value.vocabulary)
+            return Leaf(value, _described_dtype(value, declared_dtype, where), vocabulary=value.integers)
         if _is_shape(value):
             return Leaf(Input(tuple(value)), dtype_at(key) or keras.backend.floatx())
         if isinstance(value, KerasTensor):
@@ -164,7 +164,7 @@ def _own_names(own: Any) -> dict[str, str]:
 
 def _described_dtype(item: Input, declared: str | None, where: str) -> str:
     if item.dtype is None:
-        if item.vocabulary is not None and (declared is None or not is_float(declared)):
+        if item.integers is not None and (declared is None or not is_float(declared)):
             return declared or "int32"
         return declared or keras.backend.floatx()
     try:

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from ...errors import TraceError
 from .inputs import real_tensor
 from .lowering import has_lowering
 from .schema import op_name
 from .state import buffers_kept, named_modules_on, untouched
+from .structures import mapped
 from .tracer import SILENT, _decomposes, below_autograd
 
 Key = tuple[str, str, int, int]
@@ -105,7 +106,7 @@ def _record(
     observe: Callable[..., Any] | None, below: bool,
 ) -> Recording:  # fmt: skip
     rng = np.random.default_rng(seed)
-    real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
+    real_args, real_kwargs = mapped(lambda a: real_tensor(a, model, rng), (args, kwargs))
     recorder = Recorder(wanted, observe)
     with untouched(model, training), buffers_kept(model):
         torch.manual_seed(seed)
