@@ -57,8 +57,14 @@ def buffers_kept(model: nn.Module) -> Iterator[None]:
     finally:
         with torch.no_grad():
             for tensor, copy in zip(tensors, copies, strict=True):
-                if not torch.equal(tensor, copy):  # a write would invalidate what autograd has saved of it
+                if not _equal(tensor, copy):  # a write would invalidate what autograd has saved of it
                     tensor.copy_(copy)
+
+
+def _equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one.layout is not torch.strided:
+        one, other = one.to_dense(), other.to_dense()
+    return torch.equal(one, other)
 
 
 @contextmanager
