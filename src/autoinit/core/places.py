@@ -197,6 +197,8 @@ class Places:
                 signal = self.run.signal(node, slot)
                 assert signal is not None
                 return self._sliced(signal, cut.axis, start, stop)
+        if node.op in ("slice", "split") and node.attrs["axis"] == cut.axis and needs[0] is not None:
+            return self.known[needs[0]]  # a part of the part
         signals: list[Signal | None] = []
         for slot, need in enumerate(needs):
             if need is not None:
