@@ -167,7 +167,7 @@ def dtype_of(item: Input, model: nn.Module) -> torch.dtype:
     if not isinstance(dtype, (str, torch.dtype)):
         try:
             dtype = np.dtype(dtype).name
-        except TypeError:
+        except Exception:  # NumPy asks strangers what they are
             dtype = None
     dtype = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
     if not isinstance(dtype, torch.dtype):
