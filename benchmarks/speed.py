@@ -71,7 +71,7 @@ def chain(layers: int) -> nn.Module:
 def long_chain(repeats: int) -> Result:
     """A chain of 10,000 layers: it works at all, and costs no more per layer than a short one."""
     long, short = chain(CHAIN), chain(CHAIN // 100)
-    times = best(repeats, lambda: autoinit.initialize(long, (4, 8), warn=False), lambda: autoinit.initialize(short, (4, 8), warn=False))
+    times = best(repeats, *(lambda m=m: autoinit.initialize(m, (4, 8), warn=False) for m in (long, short)))
     per_layer = [1e6 * times[0] / CHAIN, 1e6 * times[1] / (CHAIN // 100)]
     what = f"initialize, time per layer: chain of {CHAIN} / of {CHAIN // 100}"
     return Result(what, *per_layer, GROWTH_LIMIT, "µs")

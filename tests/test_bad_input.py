@@ -161,7 +161,7 @@ def test_input_descriptions(arguments, text: str) -> None:
     ("options", "text"),
     [
         ({"varianc": 2.0}, "did you mean 'variance'"), ({"distributions": "normal"}, "did you mean 'distribution'"),
-        ({"nonsense": 1}, "known options"), ({"variance": -1}, "finite positive"), ({"variance": "1"}, "finite positive"),
+        ({"nonsense": 1}, "known options"), ({"variance": -1}, "finite positive"), ({"variance": "1"}, "positive"),
         ({"variance": math.nan}, "finite positive"), ({"distribution": "cauchy"}, "truncated_normal"),
         ({"seed": 1.5}, "integer"), ({"seed": True}, "integer"), ({"training": "yes"}, "True, False"),
         ({"keep_zeros": 3}, "True, False"), ({"skip": 3}, "name patterns"), ({"only": [3]}, "name patterns"),

@@ -23,7 +23,7 @@ def complaints(plan: Plan) -> list[str]:
     patterns = [n.message for n in plan.notes if n.place == "options"]
     said += patterns[:MOST_PATTERNS]
     missed = len(plan.unreached())
-    if missed and any(plan.changed()) or missed and plan.checked:
+    if missed and (plan.checked or any(plan.changed())):
         said.append(f"{missed} of {count(len(plan.parameters), 'parameter')} {_was(missed)} not reached")
     for kind, what in (("simulated", "simulated"), ("passed", "passed on without a rule")):
         found = sum(n.kind == kind for n in plan.notes)

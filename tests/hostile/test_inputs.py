@@ -470,7 +470,10 @@ MIXED = DATA.clone()
 MIXED[:, 0] = torch.from_numpy(RNG.integers(0, 10, 512).astype("float32"))
 
 
-@pytest.mark.parametrize("inputs", [MIXED, Input((512, 6), MEANS, SCALES**2, vocabulary={0: 10})], ids=["batch", "described"])
+WITH_INDICES = Input((512, 6), MEANS, SCALES**2, vocabulary={0: 10})
+
+
+@pytest.mark.parametrize("inputs", [MIXED, WITH_INDICES], ids=["batch", "described"])
 def test_row_integer_columns_inside_a_float_tensor(inputs: Any) -> None:
     model = Tabular()
     plan = autoinit.plan(model, inputs)
@@ -490,7 +493,8 @@ def test_columns_of_a_described_input() -> None:
     assert signal.mean == pytest.approx(sample.mean(), rel=0.03)
     assert signal.second == pytest.approx(np.square(sample).mean(), rel=0.03)
     between = [sample[:, i] * sample[:, j] for i, j in ((0, 1), (0, 2), (1, 2))]
-    expected = [-2 + 0.5 * 1 * 2, 3.0 + 0.5 * 1 * 2, -6.0 + 0.5 * 2 * 2]  # m_i m_j + r s_i s_j, column 2 uniform on 0..6
+    # m_i m_j + r s_i s_j; column 2 is uniform on 0 ... 6: mean 3, variance 4
+    expected = [-2 + 0.5 * 1 * 2, 3.0 + 0.5 * 1 * 2, -6.0 + 0.5 * 2 * 2]
     assert float(signal.K[0, 1]) == pytest.approx(np.mean(expected))
     assert np.mean(between[0]) == pytest.approx(expected[0], abs=0.06)
     assert float(signal.K[1, 0]) == pytest.approx((1 + 4 + 9) / 3)

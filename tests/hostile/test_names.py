@@ -1,4 +1,4 @@
-"""Names of modules, parameters and files that would move the cursor, turn the text or hide: shown escaped, everywhere."""
+"""Names of modules, parameters and files that would move the cursor, turn the text or hide: escaped everywhere."""
 
 from __future__ import annotations
 
@@ -21,13 +21,29 @@ from autoinit.names import shown, shown_in  # noqa: E402
 
 EVIL = "\u202e\x1b[31m evil\n[bold]"
 NAMES = {
-    "right to left": "\u202egro", "an isolate": "\u2066a\u2069", "ANSI": "\x1b[2Jgone", "a bell": "a\x07",
-    "a backspace": "ok\x08\x08no", "a line break": "a\nfirst problem: none", "a carriage return": "a\rb", "a tab": "a\tb",
-    "a null": "a\x00b", "zero width": "a\u200bb", "a joiner": "a\u200db", "a soft hyphen": "a\u00adb",
-    "a byte order mark": "\ufeffa", "a line separator": "a\u2028b", "a paragraph separator": "a\u2029b",
-    "a lone surrogate": "a\ud800", "C1 control": "a\x9b31m", "rich markup": "[red]a[/red]", "HTML": "<script>alert(1)</script>",
-    "mathematics": "$\\frac{1}{0}$", "a tag": "a\U000e0041", "evil": EVIL,
-}  # fmt: skip
+    "right to left": "\u202egro",
+    "an isolate": "\u2066a\u2069",
+    "ANSI": "\x1b[2Jgone",
+    "a bell": "a\x07",
+    "a backspace": "ok\x08\x08no",
+    "a line break": "a\nfirst problem: none",
+    "a carriage return": "a\rb",
+    "a tab": "a\tb",
+    "a null": "a\x00b",
+    "zero width": "a\u200bb",
+    "a joiner": "a\u200db",
+    "a soft hyphen": "a\u00adb",
+    "a byte order mark": "\ufeffa",
+    "a line separator": "a\u2028b",
+    "a paragraph separator": "a\u2029b",
+    "a lone surrogate": "a\ud800",
+    "C1 control": "a\x9b31m",
+    "rich markup": "[red]a[/red]",
+    "HTML": "<script>alert(1)</script>",
+    "mathematics": "$\\frac{1}{0}$",
+    "a tag": "a\U000e0041",
+    "evil": EVIL,
+}
 
 
 def harmless(text: str) -> None:
@@ -149,7 +165,8 @@ def test_names_in_every_part_of_an_error(part: str) -> None:
     text = str(AutoInitError(why, **parts))
     harmless(text)
     lines = text.split("\n")
-    assert sum(line.startswith("  received: ") for line in lines) == sum(line.startswith("  to fix:") for line in lines) == 1
+    for head in ("  received: ", "  to fix:   "):
+        assert sum(line.startswith(head) for line in lines) == 1
 
 
 def test_an_error_cannot_forge_another_part() -> None:
@@ -190,7 +207,14 @@ def test_names_while_training() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("plain", "plain"), ("ä π 漢 🙂", "ä π 漢 🙂"), ("a\nb", "a\\nb"), ("\x1b", "\\x1b"), ("\u202e", "\\u202e"), ("a\\b", "a\\b")],
+    [
+        ("plain", "plain"),
+        ("ä π 漢 🙂", "ä π 漢 🙂"),
+        ("a\nb", "a\\nb"),
+        ("\x1b", "\\x1b"),
+        ("\u202e", "\\u202e"),
+        ("a\\b", "a\\b"),
+    ],
 )
 def test_shown(text: str, expected: str) -> None:
     assert shown(text) == expected and shown_in([{"k": (text,)}]) == [{"k": [expected]}]

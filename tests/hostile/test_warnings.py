@@ -151,7 +151,7 @@ def test_a_script_hears_it_by_default(tmp_path: Path) -> None:
     import sys
 
     script = tmp_path / "script.py"
-    script.write_text("import torch, autoinit\nmodel = torch.nn.Linear(4, 4)\nautoinit.initialize(model, (8, 4), only='x')\n")
+    script.write_text("import torch, autoinit\nm = torch.nn.Linear(4, 4)\nautoinit.initialize(m, (8, 4), only='x')\n")
     source = str(Path(autoinit.__file__).parents[1])
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env={"PYTHONPATH": source})
     assert done.returncode == 0 and "script.py:3: AutoInitWarning: Linear: none of 2 parameters is set" in done.stderr

@@ -27,8 +27,8 @@ from .saving import check_form, save_weights
 app = typer.Typer(
     name="autoinit", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
     help="Initial weights for neural networks: plan them, check what is there, measure, write them.\n\n"
-    "Exit codes: 0 fine; 1 a bad signal was found (--fail-on); 2 wrong usage; 3 the model cannot be loaded or planned, or anything "
-    "else went wrong.",
+    "Exit codes: 0 fine; 1 a bad signal was found (--fail-on); 2 wrong usage; 3 the model cannot be loaded or planned, "
+    "or anything else went wrong.",
 )  # fmt: skip
 
 BAD_SIGNAL, CANNOT, INTERRUPTED = 1, 3, 130

@@ -1,7 +1,7 @@
 """Rules of users are strangers: what goes into them is protected, what comes out of them is looked at.
 
-An error inside a rule, or a result that cannot be the moments of a tensor, becomes a `UserRuleError` that names the layer.
-For every tensor E[x]^2 <= E[x^2] and |E[x x']| <= E[x^2] (Cauchy-Schwarz).
+An error inside a rule, or a result that cannot be the moments of a tensor, becomes a `UserRuleError` that names the
+layer. For every tensor E[x]^2 <= E[x^2] and |E[x x']| <= E[x^2] (Cauchy-Schwarz).
 """
 
 from __future__ import annotations

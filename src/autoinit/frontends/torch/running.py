@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-
 LARGEST_DENSE = 2**25
 """A sparse tensor with more places than this is not written out: its values count as unknown."""
 

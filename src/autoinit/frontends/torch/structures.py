@@ -1,7 +1,7 @@
 """What users call their models with, rebuilt with something else in place of every tensor.
 
 Tuples, lists, mappings, named tuples, data classes and any object with attributes are copied as what they are, without
-calling a constructor: the user's own objects are never handed to a model that may write to them. A tensor, or an object,
+calling a constructor: the user's own objects are never handed to a model that may write to them. A tensor or object
 that occurs twice is one thing in the copy as well; weak references within the structure lead to the copies.
 """
 
@@ -79,7 +79,7 @@ class _Copy:
         self.later: list[tuple[Any, str, Any]] = []
 
     def of(self, value: Any, where: str) -> Any:
-        if isinstance(value, PLAIN) or isinstance(value, CODE):
+        if isinstance(value, (*PLAIN, *CODE)):
             return value
         if isinstance(value, Input):  # a description: every use is a tensor of its own
             return self.function(value)
@@ -181,8 +181,9 @@ def _slots(kind: type) -> Iterator[str]:
     for base in kind.__mro__:
         names = base.__dict__.get("__slots__", ())
         for name in (names,) if isinstance(names, str) else names:
+            private = name.startswith("__") and not name.endswith("__")
             if name not in ("__dict__", "__weakref__"):
-                yield f"_{base.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
+                yield f"_{base.__name__.lstrip('_')}{name}" if private else name
 
 
 def _give(made: Any, name: str, item: Any) -> None:
