@@ -178,6 +178,7 @@ def test_row_a_sharded_model_is_told_of(tmp_path: Path) -> None:
     if not distributed.is_available():
         pytest.skip("torch without torch.distributed")
     from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
     from torch.distributed.tensor import Shard, distribute_module, distribute_tensor
 
     store = distributed.FileStore(str(tmp_path / "store"), 1)
@@ -189,13 +190,13 @@ def test_row_a_sharded_model_is_told_of(tmp_path: Path) -> None:
             for key, p in list(module.named_parameters(recurse=False)):
                 module.register_parameter(key, nn.Parameter(distribute_tensor(p, mesh, [Shard(0)])))
 
-        model = distribute_module(mlp(), mesh, shard)
-        try:
-            said = heard(lambda: autoinit.initialize(model, X))
-        except autoinit.AutoInitError as error:
-            assert error.fix
-        else:
-            done = any(p.action == "set" for p in autoinit.plan(model, X, warn=False).parameters)
-            assert said or done
+        for model in (distribute_module(mlp(), mesh, shard), fully_shard(mlp(), mesh=mesh)):
+            try:
+                said = heard(lambda model=model: autoinit.initialize(model, X))
+            except autoinit.AutoInitError as error:
+                assert error.fix
+            else:
+                done = {p.action for p in autoinit.plan(model, X, warn=False).parameters} <= {"set", "zero"}
+                assert said or done
     finally:
         distributed.destroy_process_group()

@@ -192,4 +192,3 @@ def _give(made: Any, name: str, item: Any) -> None:
         made.__dict__[name] = item
     else:
         object.__setattr__(made, name, item)
-
