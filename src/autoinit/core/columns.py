@@ -131,16 +131,20 @@ def measured(array: NDArray[Any]) -> Signal:
 def unlike_axes(array: NDArray[Any]) -> tuple[int, ...]:
     """Axes after the first along which some place clearly differs from the others.
 
-    The mean square of a column has a relative standard error of about sqrt(2/N) for N samples, its mean s/sqrt(N). Only
-    samples count as independent: two pixels of an image are not.
+    The mean square of a column has a relative standard error of about sqrt(2/N) for N samples, its mean s/sqrt(N). Two
+    places of one sample (pixels, steps) are not independent: n of them count as sqrt(n).
     """
-    samples = array.shape[0] if array.ndim > 1 else 0
-    if samples < FEWEST or not array.size:
+    if array.ndim < 2 or not array.size:
         return ()
-    return tuple(axis for axis in range(1, array.ndim) if array.shape[axis] > 1 and _unlike(array, axis, samples))
+    found = []
+    for axis in range(1, array.ndim):
+        samples = array.shape[0] * (array.size / array.shape[0] / array.shape[axis]) ** 0.5
+        if array.shape[axis] > 1 and samples >= FEWEST and _unlike(array, axis, samples):
+            found.append(axis)
+    return tuple(found)
 
 
-def _unlike(array: NDArray[Any], axis: int, samples: int) -> bool:
+def _unlike(array: NDArray[Any], axis: int, samples: float) -> bool:
     others = tuple(a for a in range(array.ndim) if a != axis)
     mean, square = array.mean(axis=others), np.square(array).mean(axis=others)
     middle = float(np.median(square))
