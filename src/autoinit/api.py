@@ -135,8 +135,9 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
         or passed on (default).
     """
     settings = read_options(options)
-    made = _analyse(_model(model, abstract=True), inputs, settings, check=False)
-    tell(made, complaints(made), settings.warn)
+    model = _model(model, abstract=True)
+    made = _analyse(model, inputs, settings, check=False)
+    _speak(model, made, settings)
     return made
 
 
@@ -145,6 +146,13 @@ def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     rules, own = _rules(options)
     made: Plan = front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check)
     return made
+
+
+def _speak(model: Any, made: Plan, settings: Options) -> None:
+    """Warn of what the user should hear of, if that is wanted."""
+    if settings.warn:
+        skipped = {name for name in made.unreached() if not settings.covers(name)}
+        tell(made, complaints(made, skipped | front_end_of(model).frozen(model)))
 
 
 def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -158,15 +166,16 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
     settings = read_options(options)
     made = _analyse(model, inputs, settings, check=False)
     made.apply(model, warn=False)
-    tell(made, complaints(made), settings.warn)
+    _speak(model, made, settings)
     return made
 
 
 def check(model: Any, inputs: Any = None, **options: Any) -> Plan:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`."""
     settings = read_options(options)
-    made = _analyse(_model(model), inputs, settings, check=True)
-    tell(made, complaints(made), settings.warn)
+    model = _model(model)
+    made = _analyse(model, inputs, settings, check=True)
+    _speak(model, made, settings)
     return made
 
 
@@ -181,5 +190,5 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
-    tell(predicted, complaints(predicted), settings.warn)
+    _speak(model, predicted, settings)
     return compare(predicted, runs)

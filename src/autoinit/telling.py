@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 from .core.plan import Plan
@@ -15,14 +15,17 @@ HERE = str(Path(__file__).parent)
 MOST_PATTERNS = 2
 
 
-def complaints(plan: Plan) -> list[str]:
-    """What did not go as a user may expect: nothing set, not reached, simulated, passed on, capped, misspelt."""
+def complaints(plan: Plan, excluded: Set[str] = frozenset()) -> list[str]:
+    """What did not go as a user may expect: nothing set, not reached, simulated, passed on, capped, misspelt.
+
+    `excluded`: parameters that the user froze or skipped; that these are not reached is no surprise.
+    """
     said: list[str] = []
     if not plan.checked and not any(plan.changed()):
         said.append(f"none of {count(len(plan.parameters), 'parameter')} is set ({_why_none(plan)})")
     patterns = [n.message for n in plan.notes if n.place == "options"]
     said += patterns[:MOST_PATTERNS]
-    missed = len(plan.unreached())
+    missed = len(set(plan.unreached()) - excluded)
     if missed and (plan.checked or any(plan.changed())):
         said.append(f"{missed} of {count(len(plan.parameters), 'parameter')} {_was(missed)} not reached")
     for kind, what in (("simulated", "simulated"), ("passed", "passed on without a rule")):

@@ -89,11 +89,19 @@ def test_once_per_call_on_the_line_of_the_user(function: Any) -> None:
     assert not heard(lambda: function(model, X, warn=False))
 
 
+def half_frozen() -> nn.Module:
+    model = Unused()
+    model.unused.requires_grad_(False)
+    return model
+
+
 SILENT = {
     "a plain network": (mlp, {}),
     "a part that is frozen": (lambda: nn.Sequential(frozen(), nn.Linear(4, 4)), {}),
     "a part that is skipped": (mlp, {"skip": "0.*"}),
     "a part that is chosen": (mlp, {"only": "2.*"}),
+    "a skipped part that is not reached": (Unused, {"skip": "unused.*"}),
+    "a frozen part that is not reached": (half_frozen, {}),
     "weights of zero": (lambda: nn.Sequential(mlp(), _zero(nn.Linear(4, 4))), {}),
     "norms and dropout": (lambda: nn.Sequential(nn.Linear(16, 16), nn.LayerNorm(16), nn.Dropout(0.5), mlp()), {}),
     "centring biases": (mlp, {"center": "bias"}),

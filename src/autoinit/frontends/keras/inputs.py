@@ -96,7 +96,7 @@ def _fit_whole(inputs: Any) -> Any:
                          received=brief(inputs), fix=f"(batch, {size}), for example (64, {size})")  # fmt: skip
     if isinstance(inputs, (bool, int, float, complex, str, bytes)):
         raise InputError("this cannot be an input", where="inputs", received=brief(inputs), fix=f"give {EXAMPLES}")
-    if isinstance(inputs, (tuple, list)) and not _is_shape(inputs) and _numbers_alone(inputs):
+    if isinstance(inputs, (tuple, list)) and _numbers_alone(inputs):
         raise InputError("numbers in lists are no tensor", where="inputs", received=brief(inputs),
                          fix="np.array(..., 'float32'), or a shape (batch, features)")  # fmt: skip
     return inputs
@@ -104,7 +104,7 @@ def _fit_whole(inputs: Any) -> Any:
 
 def _numbers_alone(value: Any) -> bool:
     if isinstance(value, (tuple, list)):
-        return bool(value) and all(_numbers_alone(v) for v in value)
+        return bool(value) and not _is_shape(value) and all(_numbers_alone(v) for v in value)
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -146,7 +146,7 @@ def _is_shape(value: Any) -> bool:
     return (
         isinstance(value, (tuple, list))
         and len(value) > 0
-        and all(n is None or (isinstance(n, int) and not isinstance(n, bool)) for n in value)
+        and all(n is None or (isinstance(n, (int, np.integer)) and not isinstance(n, bool)) for n in value)
     )
 
 
