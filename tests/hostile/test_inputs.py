@@ -99,6 +99,36 @@ class Refuses(dict):
     __setitem__ = update = copy = clear = pop = __copy__ = __deepcopy__ = _no
 
 
+class Demanding(dict):
+    """A mapping that is not made without arguments, and lies about what it holds."""
+
+    def __new__(cls, needed: Any, **items: Any) -> Any:
+        return super().__new__(cls)
+
+    def __init__(self, needed: Any, **items: Any) -> None:
+        super().__init__(items)
+
+    def items(self) -> Any:
+        raise RuntimeError("nobody may look")
+
+
+class Grumpy:
+    """Raises something odd for every attribute that it does not have."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __getattr__(self, name: str) -> Any:
+        raise KeyError(name)
+
+
+class Arrays:
+    """An array of another library."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return RNG.standard_normal((32, 16))
+
+
 class Apply(nn.Module):
     """A layer behind some function of whatever is given."""
 
@@ -188,6 +218,9 @@ PLANNED = {
     "an ordered dict": lambda: (Apply(lambda d: d["x"]), (collections.OrderedDict(x=X),)),
     "a default dict": lambda: (Apply(lambda d: d["x"] + len(d["y"])), (collections.defaultdict(list, x=X),)),
     "a dict that refuses to be copied": lambda: (Apply(lambda d: d["x"]), (Refuses(x=X),)),
+    "a dict that is not made without arguments": lambda: (Apply(lambda d: d["x"]), (Demanding(1, x=X),)),
+    "an object with an odd __getattr__": lambda: (Field(), Grumpy(X)),
+    "an array of another library": lambda: (nn.Linear(16, 8), Arrays()),
     "a read-only mapping": lambda: (Apply(lambda d: d["x"]), (types.MappingProxyType({"x": X}),)),
     "a user dict": lambda: (Apply(lambda d: d["x"]), (collections.UserDict(x=X),)),
     "a deque": lambda: (Apply(lambda d: d[0]), (collections.deque([X], maxlen=2),)),

@@ -116,7 +116,7 @@ def _one(value: Any, where: str, model: nn.Module | None) -> Any:
     if type(value) is dict:
         return {k: _one(v, f"{where}[{k!r}]", model) for k, v in value.items()}
     _refuse(value, where)
-    if not is_leaf(value) and hasattr(value, "__array__") and not isinstance(value, (np.generic, Mapping, tuple)):
+    if not is_leaf(value) and hasattr(type(value), "__array__") and not isinstance(value, (np.generic, Mapping, tuple)):
         value = np.asarray(value)
     try:
         return mapped(lambda leaf: _tensor(leaf, where, model), value, where)

@@ -111,10 +111,10 @@ class _Copy:
             made = self._remember(value, deque(maxlen=value.maxlen))
             made.extend(self.of(v, f"{where}[{k}]") for k, v in enumerate(value))
         elif isinstance(value, dict):
-            made = self._remember(value, type(value).__new__(type(value)))
-            put = OrderedDict.__setitem__ if isinstance(value, OrderedDict) else dict.__setitem__
-            for k, v in value.items():
-                put(made, k, self.of(v, f"{where}[{k!r}]"))
+            plain = OrderedDict if isinstance(value, OrderedDict) else dict
+            made = self._remember(value, plain.__new__(type(value)))
+            for k, v in plain.items(value):
+                plain.__setitem__(made, k, self.of(v, f"{where}[{k!r}]"))
             if isinstance(value, defaultdict):
                 made.default_factory = value.default_factory
         elif isinstance(value, (set, frozenset)):
