@@ -29,7 +29,7 @@ keras.ops.exp(keras.ops.ones((2,)))
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(8, activation="relu"), keras.layers.Dense(1)])
 begin = time.perf_counter()
 import autoinit
-autoinit.plan(model)
+autoinit.plan(model, warn=False)
 print(time.perf_counter() - begin)
 """
 
@@ -51,8 +51,8 @@ def plan_ratios(name: str, repeats: int) -> list[Result]:
 
     shape = (4, SIZE, SIZE, 3)
     model = getattr(keras.applications, name)(weights=None, input_shape=shape[1:], classes=100)
-    nodes = len(autoinit.plan(model, shape).tensors)
-    plan, bare = best(repeats, lambda: autoinit.plan(model, shape), symbolic_call(model, shape))
+    nodes = len(autoinit.plan(model, shape, warn=False).tensors)
+    plan, bare = best(repeats, lambda: autoinit.plan(model, shape, warn=False), symbolic_call(model, shape))
     return [
         Result(f"plan / symbolic call: {name}", 1e3 * plan, 1e3 * bare, PLAN_LIMIT),
         Result(f"plan per node / 1 ms: {name} ({nodes} nodes)", 1e3 * plan / nodes, 1.0, NODE_LIMIT),
@@ -70,7 +70,7 @@ def initialize_ratio(name: str, repeats: int) -> Result:
         return getattr(keras.applications, name)(weights=None, input_shape=shape[1:], classes=100)
 
     model = build()
-    whole, construction = best(repeats, lambda: autoinit.initialize(model, shape), build)
+    whole, construction = best(repeats, lambda: autoinit.initialize(model, shape, warn=False), build)
     return Result(f"initialize / construction: {name}", 1e3 * whole, 1e3 * construction, INITIALIZE_LIMIT)
 
 
@@ -101,7 +101,7 @@ def growth(what: str, small: Any, large: Any, layers: tuple[int, int], repeats: 
     """Initializing, time per layer: of the large model over that of the small one."""
     import autoinit
 
-    times = best(repeats, *(lambda m=m: autoinit.initialize(m, (4, WIDTH)) for m in (large, small)))
+    times = best(repeats, *(lambda m=m: autoinit.initialize(m, (4, WIDTH), warn=False) for m in (large, small)))
     per_layer = [1e6 * t / n for t, n in zip(times, reversed(layers), strict=True)]
     return Result(f"initialize, time per layer: {what}", *per_layer, GROWTH_LIMIT, "µs")
 
@@ -131,10 +131,10 @@ def large_model() -> list[Result]:
     small, large = build(WIDTH), build(LARGE_WIDTH)
     memory.forget_peak()
     before = memory.resident()
-    autoinit.plan(large)
+    autoinit.plan(large, warn=False)
     grown = max(memory.peak() - before, 0.0)
     parameters = large.count_params()
-    times = best(7, lambda: autoinit.plan(large), lambda: autoinit.plan(small))
+    times = best(7, lambda: autoinit.plan(large, warn=False), lambda: autoinit.plan(small, warn=False))
     what = f"{parameters / 1e9:.1f}e9 parameters"
     return [
         Result(f"plan: {what} / {small.count_params()} parameters", 1e3 * times[0], 1e3 * times[1], GROWTH_LIMIT),

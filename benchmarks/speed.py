@@ -43,22 +43,22 @@ def fake_forward(spec: Spec) -> Callable[[], Any]:
 def plan_ratio(name: str, repeats: int) -> Result:
     spec = MODELS[name]
     model, inputs = spec.build(), inputs_of(spec)
-    plan, bare = best(repeats, lambda: autoinit.plan(model, inputs), fake_forward(spec))
+    plan, bare = best(repeats, lambda: autoinit.plan(model, inputs, warn=False), fake_forward(spec))
     return Result(f"plan / bare fake forward: {name}", 1e3 * plan, 1e3 * bare, PLAN_LIMIT)
 
 
 def initialize_ratio(name: str, repeats: int) -> Result:
     spec = MODELS[name]
     model, inputs = spec.build(), inputs_of(spec)
-    whole, construction = best(repeats, lambda: autoinit.initialize(model, inputs), spec.build)
+    whole, construction = best(repeats, lambda: autoinit.initialize(model, inputs, warn=False), spec.build)
     return Result(f"initialize / construction: {name}", 1e3 * whole, 1e3 * construction, INITIALIZE_LIMIT)
 
 
 def growth(small: str, large: str, repeats: int) -> Result:
     """Time per node of the large model over that of the small one."""
     made = [(MODELS[n].build(), inputs_of(MODELS[n])) for n in (small, large)]
-    nodes = [len(autoinit.plan(model, inputs).tensors) for model, inputs in made]
-    times = best(repeats, *(lambda m=m, i=i: autoinit.plan(m, i) for m, i in made))
+    nodes = [len(autoinit.plan(model, inputs, warn=False).tensors) for model, inputs in made]
+    times = best(repeats, *(lambda m=m, i=i: autoinit.plan(m, i, warn=False) for m, i in made))
     per_node = [1e6 * t / n for t, n in zip(times, nodes, strict=True)]
     what = f"time per node: {large} ({nodes[1]}) / {small} ({nodes[0]})"
     return Result(what, per_node[1], per_node[0], GROWTH_LIMIT, "µs")
@@ -71,7 +71,7 @@ def chain(layers: int) -> nn.Module:
 def long_chain(repeats: int) -> Result:
     """A chain of 10,000 layers: it works at all, and costs no more per layer than a short one."""
     long, short = chain(CHAIN), chain(CHAIN // 100)
-    times = best(repeats, lambda: autoinit.initialize(long, (4, 8)), lambda: autoinit.initialize(short, (4, 8)))
+    times = best(repeats, *(lambda m=m: autoinit.initialize(m, (4, 8), warn=False) for m in (long, short)))
     per_layer = [1e6 * times[0] / CHAIN, 1e6 * times[1] / (CHAIN // 100)]
     what = f"initialize, time per layer: chain of {CHAIN} / of {CHAIN // 100}"
     return Result(what, *per_layer, GROWTH_LIMIT, "µs")

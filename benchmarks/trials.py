@@ -51,7 +51,7 @@ def study(name: str, seeds: int, fewer: int) -> dict[str, Any]:
     spec = MODELS[name]
     inputs = inputs_of(spec)
     model = built(spec, 0)
-    plan = autoinit.plan(model, inputs)
+    plan = autoinit.plan(model, inputs, warn=False)
     planned = time.perf_counter() - begin
     rows = plan.tensors
     runs = np.stack([measured(plan.apply(model, seed=s), inputs, rows, s) for s in range(seeds)])
@@ -88,7 +88,7 @@ def maker(scheme: str, spec: Spec, inputs: Any) -> Callable[[int], nn.Module]:
         return lambda seed: built(spec, seed)
     if scheme == "paper":
         model = built(spec, 0)
-        plan = autoinit.plan(model, inputs, rules=autoinit.RuleSet({}, project=autoinit.independent))
+        plan = autoinit.plan(model, inputs, rules=autoinit.RuleSet({}, project=autoinit.independent), warn=False)
         return lambda seed: plan.apply(model, seed=seed)
 
     def scaled(seed: int) -> nn.Module:

@@ -13,12 +13,12 @@ from .core.inputs import Input
 from .core.outcome import RuleSet
 from .core.plan import Plan
 from .core.signal import Signal, independent
-from .errors import AutoInitError
+from .errors import AutoInitError, AutoInitWarning
 from .watching import watch
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoInit", "AutoInitError", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered", "check",
-    "forget_rule", "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
+    "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered",
+    "check", "forget_rule", "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
 ]  # fmt: skip

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from .core.options import Options, read_options
+from .core.checks import brief
+from .core.options import Options, read_count, read_options
 from .core.outcome import RuleSet
 from .core.plan import Plan
+from .core.trusting import guarded
 from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
 from .rules import RULES
+from .telling import complaints, tell
 
 _FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
 """Framework -> front end. A front end is imported only if its framework has been imported by the user. Keras comes
 first: on its PyTorch backend, Keras models are torch modules too."""
+
+MOST_REPEATS = 10_000
 
 _USER_RULES: dict[Any, Callable[..., Any]] = {}
 
@@ -57,14 +63,16 @@ def rule(target: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def my_layer(layer, x):
             return x.scaled(layer.gain)
     """
-    if not isinstance(target, type) and not callable(target):
-        raise OptionError(
-            "a rule is for a layer class or a function", received=repr(target), fix="@autoinit.rule(MyLayer)"
-        )
+    if not callable(target):
+        raise OptionError("a rule is for a layer class or a function", where="autoinit.rule", received=brief(target),
+                          fix="@autoinit.rule(MyLayer)")  # fmt: skip
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise OptionError("a rule is a function", where="autoinit.rule", received=brief(function),
+                              fix="@autoinit.rule(MyLayer) above a function")  # fmt: skip
         if target in _USER_RULES:
-            raise OptionError("there is a rule for this already", received=repr(target),
+            raise OptionError("there is a rule for this already", where="autoinit.rule", received=brief(target),
                               fix="autoinit.forget_rule(...) first, or pass rules={...} for one call")  # fmt: skip
         _USER_RULES[target] = function
         return function
@@ -84,26 +92,26 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
         return RuleSet(RULES), _USER_RULES
     if isinstance(given, RuleSet):
         return RuleSet({**RULES, **given.table}, given.project), _USER_RULES
-    if isinstance(given, Mapping):
-        neutral = {k: v for k, v in given.items() if isinstance(k, str)}
-        unknown = [k for k in neutral if k not in RULES]
-        if unknown:
-            raise OptionError(
-                "no such op",
-                where="option 'rules'",
-                received=unknown[0],
-                fix="keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY",
-            )
-        return RuleSet({**RULES, **neutral}), {
-            **_USER_RULES,
-            **{k: v for k, v in given.items() if not isinstance(k, str)},
-        }
-    raise OptionError(
-        "'rules' takes a mapping or a rule set",
-        where="option 'rules'",
-        received=type(given).__name__,
-        fix="rules={MyLayer: my_rule}",
-    )
+    if not isinstance(given, Mapping):
+        raise _no_rules("'rules' takes a mapping or a rule set", given)
+    for target, function in given.items():
+        if isinstance(target, str) and target not in RULES:
+            close = get_close_matches(target, RULES, n=1)
+            raise _no_rules("no such op", target, f"did you mean '{close[0]}'?" if close else KEYS)
+        if not callable(target) and not isinstance(target, str):
+            raise _no_rules("a rule is for a layer class, a function or an op", target, KEYS)
+        if not callable(function):
+            raise _no_rules("a rule is a function", function)
+    neutral = {k: guarded(v, f"rule for '{k}'") for k, v in given.items() if isinstance(k, str)}
+    own = {k: v for k, v in given.items() if not isinstance(k, str)}
+    return RuleSet({**RULES, **neutral}), {**_USER_RULES, **own}
+
+
+KEYS = "keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY"
+
+
+def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") -> OptionError:
+    return OptionError(why, where="option 'rules'", received=brief(received), fix=fix)
 
 
 def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -124,8 +132,14 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
+    warn: issue an `AutoInitWarning` if nothing is set, parameters are not reached, or something is simulated, capped
+        or passed on (default).
     """
-    return _analyse(_model(model, abstract=True), inputs, read_options(options), check=False)
+    settings = read_options(options)
+    model = _model(model, abstract=True)
+    made = _analyse(model, inputs, settings, check=False)
+    _speak(model, made, settings)
+    return made
 
 
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
@@ -133,6 +147,13 @@ def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     rules, own = _rules(options)
     made: Plan = front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check)
     return made
+
+
+def _speak(model: Any, made: Plan, settings: Options) -> None:
+    """Warn of what the user should hear of, if that is wanted."""
+    if settings.warn:
+        skipped = {name for name in made.unreached() if not settings.covers(name)}
+        tell(made, complaints(made, skipped | front_end_of(model).frozen(model)))
 
 
 def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -143,14 +164,20 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
     if _is_config(model):
         raise ModelError("weights are set in place, and there is no model here yet", where="model",
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
-    made = plan(model, inputs, **options)
-    made.apply(model)
+    settings = read_options(options)
+    made = _analyse(model, inputs, settings, check=False)
+    made.apply(model, warn=False)
+    _speak(model, made, settings)
     return made
 
 
 def check(model: Any, inputs: Any = None, **options: Any) -> Plan:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`."""
-    return _analyse(_model(model), inputs, read_options(options), check=True)
+    settings = read_options(options)
+    model = _model(model)
+    made = _analyse(model, inputs, settings, check=True)
+    _speak(model, made, settings)
+    return made
 
 
 def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:
@@ -158,13 +185,11 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
 
     The model's weights are used as they are; its state is as before afterwards.
     """
-    if not isinstance(repeats, int) or repeats < 1:
-        raise OptionError(
-            "'repeats' takes a positive integer", where="option 'repeats'", received=repr(repeats), fix="repeats=1"
-        )
+    repeats = read_count("repeats", repeats, most=MOST_REPEATS)
     settings = read_options(options)
     model = _model(model)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
+    _speak(model, predicted, settings)
     return compare(predicted, runs)

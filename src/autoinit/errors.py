@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
+from .names import shown
+
 
 class AutoInitError(Exception):
     """Base of everything this library raises on purpose."""
 
     def __init__(self, why: str, *, where: str = "", received: Any = None, fix: str = "") -> None:
         self.where, self.received, self.why, self.fix = where, received, why, fix
-        parts = [f"{where}: {why}" if where else why]
+        parts = [f"{shown(where)}: {_inside(why, 2)}" if where else _inside(why, 2)]
         if received is not None:
-            parts.append(f"  received: {received}")
+            parts.append(f"  received: {_inside(str(received), 12)}")
         if fix:
-            parts.append(f"  to fix:   {fix}")
+            parts.append(f"  to fix:   {_inside(fix, 12)}")
         super().__init__("\n".join(parts))
+
+
+def _inside(text: str, indent: int) -> str:
+    """Text of several lines stays in its part of the message."""
+    return shown(text, lines=True).replace("\n", "\n" + " " * indent)
+
+
+class AutoInitWarning(UserWarning):
+    """Something that a script should hear of even if it never prints the plan; `warn=False` turns it off."""
 
 
 class InputError(AutoInitError, ValueError):
@@ -40,6 +51,10 @@ class PlanError(AutoInitError, ValueError):
 
 class RuleError(AutoInitError, ValueError):
     """A rule failed, or returned something that is not a signal."""
+
+
+class UserRuleError(RuleError):
+    """A rule of the user's own failed: nothing takes its place, the user hears of it."""
 
 
 class DuplicateRule(AutoInitError, ValueError):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .core.plan import Plan, TensorPlan
+from .names import shown
 
 Key = tuple[str, str, int, int]
 Moments = dict[Key, tuple[float, float]]
@@ -47,7 +48,8 @@ class Measurement:
         return float(np.mean([1 / factor <= r <= factor for r in ratios])) if ratios else float("nan")
 
     def __repr__(self) -> str:
-        return f"<Measurement of {self.plan.model}: {len(self.rows)} tensors, {len(self.weight_layers)} weight layers>"
+        counts = f"{len(self.rows)} tensors, {len(self.weight_layers)} weight layers"
+        return f"<Measurement of {shown(self.plan.model)}: {counts}>"
 
     def __str__(self) -> str:
         from .report.text import measurement_table

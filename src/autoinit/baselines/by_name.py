@@ -34,7 +34,7 @@ def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: A
     if scheme == "lsuv":
         lsuv(model, inputs, seed=seed, **_only("lsuv", options, LSUV_OPTIONS))
     elif scheme in AUTOINIT:
-        settings = {**AUTOINIT[scheme], **options}
+        settings = {**AUTOINIT[scheme], "warn": False, **options}
         if scheme == "autoinit-paper":
             from ..rules import paper
 

@@ -34,7 +34,7 @@ def scaled(
 ) -> tuple[dict[str, float], list[str]]:  # fmt: skip
     """The variances that the outputs of rescaled weights ended with, and the weights that could not be scaled."""
     given = _first(inputs, samples)
-    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None, warn=False)
     fits(plan, parameters_of(model))
     if pre == "default":
         classical(model, pre, seed)

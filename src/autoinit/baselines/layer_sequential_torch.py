@@ -13,13 +13,14 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from ..api import plan as analyse
 from ..core.inputs import Input
 from ..core.plan import Plan
 from ..frontends.torch.inputs import call_arguments
 from ..frontends.torch.measure import Key, moments, record
+from ..frontends.torch.structures import mapped
 from ..measurement import key_of
 from .schemes import classical, fits, scheme_plan
 
@@ -31,9 +32,9 @@ def scaled(
     seed: int, target: float, training: bool, plan: Plan | None = None,
 ) -> tuple[dict[str, float], list[str]]:  # fmt: skip
     """The variances that the outputs of rescaled weights ended with, and the weights that could not be scaled."""
-    args, kwargs = tree_map(lambda item: _first(item, samples), call_arguments(inputs))
+    args, kwargs = mapped(lambda item: _first(item, samples), call_arguments(inputs, model))
     given = kwargs if not args else (*args, kwargs) if kwargs else tuple(args)
-    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None)
+    plan = plan or analyse(model, given, variance=target, training=training, keep_zeros=pre is None, warn=False)
     fits(plan, dict(model.named_parameters()))
     _prepare(model, plan, pre, seed)
     scaler = _Scaler(model, plan, target, tolerance, iterations)

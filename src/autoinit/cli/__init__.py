@@ -11,5 +11,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        sys.exit(f"autoinit: the command line needs {error.name}: pip install 'autoinit[cli]'")
+        print(f"autoinit: the command line needs {error.name}: pip install 'autoinit[cli]'", file=sys.stderr)
+        sys.exit(3)
     app()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -16,7 +17,9 @@ from .. import __version__, api
 from ..core.plan import Plan
 from ..errors import AutoInitError
 from ..measurement import Measurement
+from ..names import shown
 from ..report.data import is_problem, layer_rows, verdict
+from ..telling import complaints
 from .inputs import read_inputs
 from .references import FORMS, Named, resolve
 from .saving import check_form, save_weights
@@ -24,10 +27,11 @@ from .saving import check_form, save_weights
 app = typer.Typer(
     name="autoinit", no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
     help="Initial weights for neural networks: plan them, check what is there, measure, write them.\n\n"
-    "Exit codes: 0 fine; 1 a bad signal was found (--fail-on); 2 wrong usage; 3 the model cannot be loaded or planned.",
+    "Exit codes: 0 fine; 1 a bad signal was found (--fail-on); 2 wrong usage; 3 the model cannot be loaded or planned, "
+    "or anything else went wrong.",
 )  # fmt: skip
 
-BAD_SIGNAL, CANNOT = 1, 3
+BAD_SIGNAL, CANNOT, INTERRUPTED = 1, 3, 130
 
 
 class FailOn(str, Enum):
@@ -67,11 +71,22 @@ Fail = Annotated[
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Errors of ours are for people: their text, and exit code 3."""
+    """Errors are for people: their text (and where, if they are not ours), and exit code 3; 130 for an interrupt."""
     try:
         yield
     except AutoInitError as error:
         typer.echo(f"autoinit: {error}", err=True)
+        raise typer.Exit(CANNOT) from None
+    except KeyboardInterrupt:
+        typer.echo("autoinit: interrupted", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except (Exception, SystemExit) as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        where = "" if isinstance(error, OSError) else f" ({place.filename}, line {place.lineno})"
+        text = f"{type(error).__name__}: {error}{where}"
+        typer.echo(f"autoinit: {shown(text)}", err=True)
         raise typer.Exit(CANNOT) from None
 
 
@@ -103,9 +118,10 @@ def plan(
         given = _given(named, inputs, batch)
         made = api.plan(
             named.model, given, variance=variance, distribution=distribution, seed=seed, training=not evaluation,
-            skip=skip, only=only, center=center and center.value,
+            skip=skip, only=only, center=center and center.value, warn=False,
         )  # fmt: skip
-        now = api.check(named.model, given, variance=variance, training=not evaluation) if html or plot else None
+        beside = {"variance": variance, "training": not evaluation, "warn": False}
+        now = api.check(named.model, given, **beside) if html or plot else None
         _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
@@ -118,7 +134,8 @@ def check(
     """Predict what a model's present weights do to signals, and name the first bad layer."""
     with told():
         named = resolve(model)
-        made = api.check(named.model, _given(named, inputs, batch), variance=variance, training=not evaluation)
+        given = _given(named, inputs, batch)
+        made = api.check(named.model, given, variance=variance, training=not evaluation, warn=False)
         _show(made, json_file, html, plot)
     _judge(made, fail_on)
 
@@ -133,7 +150,7 @@ def measure(
     with told():
         named = resolve(model)
         made = api.measure(named.model, _given(named, inputs, batch), repeats=repeats, variance=variance, seed=seed,
-                           training=not evaluation)  # fmt: skip
+                           training=not evaluation, warn=False)  # fmt: skip
         typer.echo(str(made))
         _drawn(made, html, plot)
     _judge(made, fail_on)
@@ -152,10 +169,12 @@ def init(
         check_form(named.model, output, center and center.value)
         made = api.initialize(
             named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
-            training=not evaluation, skip=skip, only=only, center=center and center.value,
+            training=not evaluation, skip=skip, only=only, center=center and center.value, warn=False,
         )  # fmt: skip
         save_weights(named.model, output)
-        typer.echo(f"{made.summary()}\nwritten to {output}")
+        for line in complaints(made):
+            typer.echo(f"warning: {shown(line)}", err=True)
+        typer.echo(f"{made.summary()}\nwritten to {shown(str(output))}")
 
 
 @app.command()
@@ -181,17 +200,17 @@ def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | No
         typer.echo(str(made))
     if json_file is not None and str(json_file) != "-":
         made.save(json_file)
-        typer.echo(f"plan written to {json_file}")
+        typer.echo(f"plan written to {shown(str(json_file))}")
     _drawn(made, html, plot, now)
 
 
 def _drawn(made: Plan | Measurement, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
     if html is not None:
         made.to_html(html, default=now)
-        typer.echo(f"page written to {html}")
+        typer.echo(f"page written to {shown(str(html))}")
     if plot is not None:
         made.plot(plot, **({"compare": {"as it is now": now}} if now is not None else {}))
-        typer.echo(f"figure written to {plot}")
+        typer.echo(f"figure written to {shown(str(plot))}")
 
 
 def _judge(made: Plan | Measurement, fail_on: FailOn) -> None:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
 from ..errors import OptionError
+from .checks import brief, real, truth, whole
 
 DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
 CENTRES = (None, "bias", "activation")
+SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-20, 1e20
+"""Beyond these, signals or their squares leave the range of single precision."""
+LARGEST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Options:
     rules: Any = None
     max_ops: int = 200_000
     max_seconds: float = 600.0
+    warn: bool = True
     strict: bool = field(default=False)
     """Raise when a rule fails instead of falling back (for tests of rules)."""
 
@@ -45,53 +50,88 @@ def read_options(given: dict[str, Any]) -> Options:
     names = list(Options.__slots__)
     for name in given:
         if name not in names:
-            close = get_close_matches(name, names, n=1)
+            close = get_close_matches(str(name), names, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"known options: {', '.join(sorted(names))}"
-            raise OptionError(f"unknown option '{name}'", where="options", received=f"{name}={given[name]!r}", fix=hint)
-    values = dict(given)
-    for name in ("skip", "only"):
-        values[name] = _patterns(name, values.get(name))
-    options = Options(**values)
-    _positive("variance", options.variance)
-    _limit("max_ops", options.max_ops, "200_000")
-    _limit("max_seconds", options.max_seconds, "600.0")
-    _one_of("distribution", options.distribution, DISTRIBUTIONS)
-    _one_of("center", options.center, CENTRES)
-    for name in ("training", "keep_zeros", "exact", "strict"):
-        _one_of(name, getattr(options, name), (True, False))
-    if isinstance(options.seed, bool) or not isinstance(options.seed, int):
-        raise _refused("seed", "an integer", options.seed, "seed=0")
-    return options
+            raise OptionError(
+                f"unknown option '{name}'", where="options", received=f"{name}={brief(given[name])}", fix=hint
+            )
+    values = {name: _READERS[name](name, value) if name in _READERS else value for name, value in given.items()}
+    return Options(**values)
 
 
-def _refused(name: str, takes: str, value: Any, fix: str) -> OptionError:
-    return OptionError(f"'{name}' takes {takes}", where=f"option '{name}'", received=repr(value), fix=fix)
+def read_seed(value: Any, name: str = "seed") -> int:
+    """A seed is a whole number that every generator takes: 0 to 2^63 - 1."""
+    seed = whole(value)
+    if seed is None or not 0 <= seed <= LARGEST_SEED:
+        raise refused(name, "an integer from 0 to 2**63 - 1", value, f"{name}=0")
+    return seed
+
+
+def read_count(name: str, value: Any, most: int) -> int:
+    """A positive integer."""
+    count = whole(value)
+    if count is None or not 1 <= count <= most:
+        raise refused(name, f"a positive integer, at most {most}", value, f"{name}=1")
+    return count
+
+
+def refused(name: str, takes: str, value: Any, fix: str) -> OptionError:
+    return OptionError(f"'{name}' takes {takes}", where=f"option '{name}'", received=brief(value), fix=fix)
+
+
+def _variance(name: str, value: Any) -> float:
+    number = real(value)
+    if number is None or number <= 0:
+        raise refused(name, "a finite positive number", value, f"{name}=1.0")
+    if not SMALLEST_VARIANCE <= number <= LARGEST_VARIANCE:
+        takes = f"a finite positive number between {SMALLEST_VARIANCE:g} and {LARGEST_VARIANCE:g}"
+        raise refused(name, takes, value, f"{name}=1.0")
+    return number
 
 
 def _patterns(name: str, value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
-    patterns = (value,) if isinstance(value, str) else value
-    if not isinstance(patterns, Iterable) or not all(isinstance(p, str) for p in patterns):
-        raise _refused(name, "name patterns", value, f"{name}='head.*'")
-    return tuple(patterns)
+    fits = isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, Mapping))
+    patterns = (value,) if isinstance(value, str) else tuple(value) if fits else (None,)
+    if not all(isinstance(p, str) for p in patterns):
+        raise refused(name, "name patterns", value, f"{name}='head.*'")
+    return patterns
 
 
-def _positive(name: str, value: Any) -> None:
-    try:
-        good = 0 < float(value) < float("inf")
-    except (TypeError, ValueError):
-        good = False
-    if not good:
-        raise _refused(name, "a finite positive number", value, f"{name}=1.0")
+def _truth(name: str, value: Any) -> bool:
+    answer = truth(value)
+    if answer is None:
+        raise refused(name, "one of True, False", value, f"{name}=True")
+    return answer
 
 
-def _limit(name: str, value: Any, example: str) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-        raise _refused(name, "a positive number", value, f"{name}={example}")
+def _limit(name: str, value: Any) -> float:
+    number = real(value)
+    if number is None or number <= 0:
+        raise refused(name, "a positive number", value, f"{name}={getattr(Options(), name)}")
+    return int(number) if name == "max_ops" and number >= 1 else number
 
 
-def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    if not any(value is a or (isinstance(a, str) and value == a) for a in allowed):
-        choices = ", ".join(repr(a) for a in allowed)
-        raise _refused(name, f"one of {choices}", value, f"{name}={allowed[0]!r}")
+def _one_of(*allowed: str | None) -> Callable[[str, Any], Any]:
+    def read(name: str, value: Any) -> Any:
+        if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
+            choices = ", ".join(repr(a) for a in allowed)
+            close = get_close_matches(value, [a for a in allowed if a], n=1) if isinstance(value, str) else []
+            raise refused(name, f"one of {choices}", value, f"{name}={(close or allowed)[0]!r}")
+        return value
+
+    return read
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    "variance": _variance,
+    "distribution": _one_of(*DISTRIBUTIONS),
+    "seed": lambda name, value: read_seed(value, name),
+    "skip": _patterns,
+    "only": _patterns,
+    "center": _one_of(*CENTRES),
+    "max_ops": _limit,
+    "max_seconds": _limit,
+    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn"), _truth),
+}

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from .graph import Node, Value
-from .signal import Signal, constant
+from .graph import Constant, Node, Value
+from .signal import Signal, constant, from_array
+from .unlike import Unlike
 
 if TYPE_CHECKING:
     from .propagate import Propagation
@@ -46,6 +47,8 @@ def wanted_cuts(node: Node) -> list[tuple[int, int, int]] | None:
     if node.op == "split":
         ends = [sum(a["sizes"][: k + 1]) for k in range(len(a["sizes"]))]
         return [(a["axis"], end - size, end) for end, size in zip(ends, a["sizes"], strict=True)]
+    if node.op == "unbind":
+        return [(a["axis"], k, k + 1) for k in range(x.shape[a["axis"]])]
     return None
 
 
@@ -58,6 +61,8 @@ class Places:
         self.pieces = False
         self.known: dict[Cut, Signal] = {}
         self.dull: set[Cut] = set()
+        self.unlike = Unlike(self, run.signals)
+        self.pieces = bool(self.unlike.columns)
         self.pieced: set[int] = set()
         """Cuts (nodes, by identity) that go back to pieces: a second cut of them along another axis stops there."""
 
@@ -65,24 +70,31 @@ class Places:
         self.pieces = self.pieces or node.op in PUT_TOGETHER
         for k, value in enumerate(node.outputs):
             self.producer[value.id] = (index, node, k)
+        self.unlike.seen(node)
 
     def cut(self, node: Node) -> tuple[Signal, ...] | None:
         """The outputs of a cutting op as parts of what was put together; None if that says nothing new."""
         wanted = wanted_cuts(node) if self.pieces else None
         if wanted is None:
-            return None
+            return self.unlike.output(node)
         source = node.inputs[0]
         assert isinstance(source, Value)
         found: list[Signal] = []
         for (axis, start, stop), out in zip(wanted, node.outputs, strict=True):
             signal = None
             if 0 < stop - start < source.shape[axis]:
-                signal = self.part(Cut(source.id, axis, start, stop))
+                signal = self.unlike.range(source, axis, start, stop)
             if signal is None:
                 return None
             found.append(self._reshape(signal, out.shape) if signal.shape != out.shape else signal)
         self.pieced.add(id(node))
         return tuple(found)
+
+    def between(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
+        return self.part(Cut(value.id, axis, start, stop))
+
+    def followed(self, node: Node, k: int, axis: int) -> list[int | None] | None:
+        return axes_followed(node, k, axis)
 
     def part(self, cut: Cut) -> Signal | None:
         """The signal of a cut, if it goes back to a piece."""
@@ -125,7 +137,8 @@ class Places:
     def _needs(self, cut: Cut) -> tuple[list[Cut | None] | None, bool]:
         found = self.producer.get(cut.value)
         if found is None:
-            return None, False
+            known = self.unlike.part(cut.value, cut.axis, cut.start, cut.stop)
+            return ([], True) if known is not None else (None, False)
         _, node, k = found
         if node.op in PUT_TOGETHER:
             inside = self._piece(node, cut)
@@ -172,6 +185,9 @@ class Places:
     def _worked_out(self, cut: Cut, needs: list[Cut | None] | None) -> Signal:
         if needs is None:
             return self._sliced(self.run.signals[cut.value], cut.axis, cut.start, cut.stop)
+        known = self.unlike.part(cut.value, cut.axis, cut.start, cut.stop)
+        if known is not None:
+            return known
         _, node, k = self.producer[cut.value]
         if node.op in PUT_TOGETHER:
             inside = self._piece(node, cut)
@@ -186,6 +202,8 @@ class Places:
                 if node.op == "stack":
                     return self._reshape(signal, tuple(shape))
                 return self._sliced(signal, cut.axis, start, stop)
+        if node.op in ("slice", "split") and node.attrs["axis"] == cut.axis and needs[0] is not None:
+            return self.known[needs[0]]  # a part of the part
         signals: list[Signal | None] = []
         for slot, need in enumerate(needs):
             if need is not None:
@@ -210,6 +228,10 @@ class Places:
         axis = None if axes is None else axes[slot]
         if signal is None or axis is None:
             return signal
+        ref = node.inputs[slot]
+        table = ref.array() if self.unlike.axis and isinstance(ref, Constant) else None
+        if table is not None:
+            return from_array(table[(slice(None),) * axis + (slice(cut.start, cut.stop),)])
         return self._sliced(signal, axis, cut.start, cut.stop)
 
     def _sliced(self, signal: Signal, axis: int, start: int, stop: int) -> Signal:
@@ -262,6 +284,8 @@ def axes_followed(node: Node, k: int, axis: int) -> list[int | None] | None:
     if node.op == "reshape":
         return _reshape_axis(first.shape, node.outputs[0].shape, axis)
     if node.op == "select":
+        return [axis + (axis >= a["axis"])]
+    if node.op == "unbind":
         return [axis + (axis >= a["axis"])]
     if node.op in ("slice", "split"):
         return [axis] if a["axis"] != axis or a.get("step", 1) == 1 else None

@@ -9,8 +9,10 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from ..errors import OptionError, PlanError
+from ..errors import PlanError
+from ..names import shown
 from .files import replace_text
+from .options import read_seed
 from .plan_fields import Action, Count, Distribution, Kind, Number, Prediction, Seed, Size
 
 FORMAT = 1
@@ -167,24 +169,25 @@ class Plan:
         """Parameters that `apply` writes."""
         return (p for p in self.parameters if p.parts)
 
-    def apply(self, model: Any, seed: int | None = None) -> Any:
+    def apply(self, model: Any, seed: int | None = None, *, warn: bool = True) -> Any:
         """Draw the weights and write them into `model`: all of them, or none if anything does not fit.
 
         That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was.
         """
         from ..api import front_end_of
+        from ..telling import left_frozen, tell
         from .plan_check import check_writes
 
-        seed = self.seed if seed is None else seed
-        if isinstance(seed, bool) or not hasattr(seed, "__index__"):
-            raise OptionError("'seed' takes an integer", where="Plan.apply", received=repr(seed), fix="seed=0")
+        seed = self.seed if seed is None else read_seed(seed)
         front_end = front_end_of(model)
         if self.checked:
             raise PlanError("this plan only describes the present weights", where="Plan.apply",
                             received="what autoinit.check gave",
                             fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
         check_writes(self)
-        return front_end.apply(self, model, int(seed))
+        made = front_end.apply(self, model, seed)
+        tell(self, left_frozen(self, front_end.frozen(model)), warn)
+        return made
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""
@@ -237,7 +240,7 @@ class Plan:
         return ", ".join(words)
 
     def __repr__(self) -> str:
-        return f"<{'Check' if self.checked else 'Plan'} of {self.model}: {self.summary()}>"
+        return f"<{'Check' if self.checked else 'Plan'} of {shown(self.model)}: {self.summary()}>"
 
     def __str__(self) -> str:
         from ..report.text import table

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import RuleError
+from ..errors import RuleError, UserRuleError
 from .bias_centring import centred_by_bias
 from .centring import Centres
 from .constants import Constants
@@ -152,7 +152,7 @@ class Propagation:
                     )
                 return made
             except Exception as error:
-                if self.options.strict or node.attrs.get("users_own"):
+                if self.options.strict or node.attrs.get("users_own") or isinstance(error, UserRuleError):
                     raise
                 self.note(node, "warning", f"the rule failed ({type(error).__name__}: {error}); fell back")
         what = node.label or node.op

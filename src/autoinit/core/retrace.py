@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import COLUMNS
 from .exchangeable import sample
 from .graph import Node, Reference, Value
 from .signal import Signal
@@ -88,7 +89,9 @@ class Retrace:
             signal = self.run.signals.get(leaf.id)
             if signal is None:
                 return None
-            drawn[leaf.id] = sample(signal, np.random.default_rng((self.run.options.seed, leaf.id, repeat)))
+            rng = np.random.default_rng((self.run.options.seed, leaf.id, repeat))
+            columns: Any = signal.memo.get(COLUMNS)
+            drawn[leaf.id] = sample(signal, rng) if columns is None else columns.sample(rng)
         return drawn[leaf.id]
 
 

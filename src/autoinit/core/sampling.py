@@ -17,5 +17,5 @@ UNIFORM_BOUND = sqrt(3.0)
 
 def name_seed(seed: int, name: str, part: int = 0) -> int:
     """A 63-bit seed for one part of one parameter: independent of the order and of the other parameters."""
-    digest = hashlib.blake2b(f"{seed}\x00{name}\x00{part}".encode(), digest_size=8).digest()
+    digest = hashlib.blake2b(f"{seed}\x00{name}\x00{part}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest, "little") >> 1

@@ -7,6 +7,7 @@ from math import isfinite, nan
 
 from ..core.plan import ParameterPlan, Plan, TensorPlan
 from ..measurement import Measurement, Moments, key_of
+from ..names import shown
 
 GOOD, BAD = 2.0, 10.0
 """Within a factor GOOD of the target a layer is ok; beyond BAD its signal vanishes or explodes."""
@@ -102,7 +103,7 @@ def _layer(
     else:
         word = verdict(variance if plan.checked else _number(row.variance), row.target or plan.variance)
     return LayerRow(
-        row.module or "(model)",
+        shown(row.module) or "(model)",
         short_op(row.shown or row.op),
         tuple(row.shape),
         row.fan,
@@ -122,7 +123,7 @@ def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
     target = measurement.plan.variance
     return [
         MeasuredRow(
-            r.predicted.module or "(model)",
+            shown(r.predicted.module) or "(model)",
             short_op(r.predicted.shown or r.predicted.op),
             tuple(r.predicted.shape),
             _number(r.predicted.mean),
@@ -194,7 +195,7 @@ def predicted_moments(plan: Plan) -> Moments:
 
 def short_op(op: str) -> str:
     """Without the framework's name space."""
-    return op.rsplit(".", 1)[-1]
+    return shown(op.rsplit(".", 1)[-1])
 
 
 def _number(value: float | None) -> float:

@@ -12,6 +12,7 @@ from ..core.files import save_figure
 from ..core.plan import Plan
 from ..errors import OptionError
 from ..measurement import Measurement
+from ..names import shown
 from .data import Series, plan_of, series
 
 LINE, WEIGHT, MEASURED, TARGET = "#30638e", "#d1495b", "#1b1b1e", "#8d99ae"
@@ -53,7 +54,7 @@ def plot(
     for k, one in enumerate(drawn):
         _variance(axes[0, k], one, plan_of(chosen[k]).variance)
         _mean(axes[1, k], one)
-        axes[0, k].set_title(one.label, fontsize=10)
+        axes[0, k].set_title(shown(one.label), fontsize=10, parse_math=False)
         axes[1, k].set_xlabel("tensor, in the order of execution", fontsize=9)
     _scales(axes, drawn)
     axes[0, 0].set_ylabel("variance", fontsize=9)
@@ -63,7 +64,7 @@ def plot(
     place = {"loc": "outside lower center", "ncols": len(legend), "fontsize": 8, "frameon": False}
     figure.legend(legend.values(), legend, markerscale=scale, **place)
     if title:
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(shown(title), fontsize=11, parse_math=False)
     if path is not None:
         save_figure(figure, path)
     return figure

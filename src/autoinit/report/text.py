@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..core.plan import Plan
 from ..measurement import Measurement
+from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
 from .layout import WIDTH, Column, aligned, cut, number, times
@@ -45,7 +46,7 @@ def table(plan: Plan, width: int = WIDTH) -> str:
     lines = [title(plan), *problems(plan, rows), ""]
     cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
     lines += [*aligned(PLAN_COLUMNS, cells, width), "", *centred(plan), summary(plan, rows)]
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(cut(shown(line), width) for line in lines)
 
 
 def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
@@ -57,14 +58,14 @@ def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
         lines.append(problem_line(next(r for r in rows if r.index == bad.index)))
     cells = [_folded(item, width) if isinstance(item, Fold) else measured_cells(item) for item in fold(rows)]
     lines += ["", *aligned(MEASUREMENT_COLUMNS, cells, width), "", closeness(measurement)]
-    return "\n".join(cut(line, width) for line in lines)
+    return "\n".join(cut(shown(line), width) for line in lines)
 
 
 def title(plan: Plan) -> str:
-    mode = "training" if plan.training else "evaluation"
+    model, mode = shown(plan.model), "training" if plan.training else "evaluation"
     if plan.checked:
-        return f"{plan.model} as it is now, {mode} mode, target variance {plan.variance:g}"
-    return f"{plan.model}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
+        return f"{model} as it is now, {mode} mode, target variance {plan.variance:g}"
+    return f"{model}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
 
 
 def summary(plan: Plan, rows: list[LayerRow]) -> str:
@@ -78,13 +79,13 @@ def centred(plan: Plan) -> list[str]:
     """One line about the activations that a plan centres, if there are any."""
     if not plan.centers:
         return []
-    shown = [f"{c.place} {c.function} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
-    more = len(plan.centers) - len(shown)
-    return [f"taken off activations: {', '.join(shown)}" + (f", ... and {more} more (plan.centers)" if more else "")]
+    named = [f"{shown(c.place)} {shown(c.function)} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
+    more = len(plan.centers) - len(named)
+    return [f"taken off activations: {', '.join(named)}" + (f", ... and {more} more (plan.centers)" if more else "")]
 
 
 def measurement_title(measurement: Measurement) -> str:
-    return f"{measurement.plan.model}: predicted and measured with the present weights"
+    return f"{shown(measurement.plan.model)}: predicted and measured with the present weights"
 
 
 def closeness(measurement: Measurement) -> str:
@@ -97,11 +98,11 @@ def problems(plan: Plan, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]
-    shown = [n for n in plan.notes if n.kind in ("warning", "passed", "simulated")]
-    shown.sort(key=lambda n: n.kind != "warning")
-    lines += [f"{n.kind}: {n.place}: {n.message}" for n in shown[:MOST_NOTES]]
-    if len(shown) > MOST_NOTES:
-        lines.append(f"... and {len(shown) - MOST_NOTES} more notes (plan.notes)")
+    notes = [n for n in plan.notes if n.kind in ("warning", "passed", "simulated")]
+    notes.sort(key=lambda n: n.kind != "warning")
+    lines += [shown(f"{n.kind}: {n.place}: {n.message}") for n in notes[:MOST_NOTES]]
+    if len(notes) > MOST_NOTES:
+        lines.append(f"... and {len(notes) - MOST_NOTES} more notes (plan.notes)")
     return lines
 
 

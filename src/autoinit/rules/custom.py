@@ -6,10 +6,13 @@ from typing import Any
 
 from ..core.graph import Node
 from ..core.signal import Signal
+from ..core.trusting import called
 from .registry import Context, rule
 
 
 @rule("custom")
 def custom(node: Node, ctx: Context, *signals: Signal) -> Any:
     function, owner = node.attrs["rule"], node.attrs["owner"]
-    return function(owner, *signals)
+    if not node.attrs.get("users_own"):
+        return function(owner, *signals)
+    return called(node, function, (owner, *signals), f"rule for {getattr(owner, '__name__', type(owner).__name__)}")

@@ -10,6 +10,7 @@ import numpy as np
 from ..core.files import save_figure
 from ..core.plan import Plan
 from ..errors import AutoInitError
+from ..names import shown
 from .observation import Observation, layer_names
 from .tables import thinned
 
@@ -54,7 +55,8 @@ def draw(plan: Plan, record: list[Observation], path: str | Path | None = None, 
     if len(steps) > IN_LEGEND:
         _colour_bar(figure, (above, below), steps)
     figure.legend(loc="outside lower center", ncols=5, fontsize=8, frameon=False)
-    figure.suptitle(title or f"{plan.model}: predicted, and measured while training", fontsize=11)
+    named = title or f"{plan.model}: predicted, and measured while training"
+    figure.suptitle(shown(named), fontsize=11, parse_math=False)
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -93,9 +95,9 @@ def _finish(figure: Any, above: Any, below: Any, plan: Plan, record: list[Observ
         below.set_yscale("symlog", linthresh=1.0)
     above.set_ylabel("variance", fontsize=9)
     below.set_ylabel("mean", fontsize=9)
-    names = list(layer_names(plan).values())
+    names = [shown(name) for name in layer_names(plan).values()]
     if len(names) <= NAMED:
-        below.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7)
+        below.set_xticks(range(len(names)), names, rotation=60, ha="right", fontsize=7, parse_math=False)
     else:
         below.set_xlabel("weight layer, in the order of execution", fontsize=9)
     for axis in (above, below):

@@ -6,6 +6,7 @@ from math import isfinite
 from typing import Any
 
 from ..core.plan import Plan
+from ..names import shown
 from .observation import Observation
 
 FORMAT = 1
@@ -33,9 +34,10 @@ def scalars(seen: list[Observation]) -> dict[str, float]:
     """Tags and values of one step: signal/variance/LAYER, signal/mean/LAYER, signal/measured_over_predicted/LAYER."""
     made: dict[str, float] = {}
     for row in seen:
-        made[f"signal/variance/{row.layer}"] = row.variance
-        made[f"signal/mean/{row.layer}"] = row.mean
-        made[f"signal/measured_over_predicted/{row.layer}"] = row.ratio
+        layer = shown(row.layer)
+        made[f"signal/variance/{layer}"] = row.variance
+        made[f"signal/mean/{layer}"] = row.mean
+        made[f"signal/measured_over_predicted/{layer}"] = row.ratio
     made["signal/nonfinite"] = float(sum(row.nonfinite for row in seen))
     return made
 
@@ -52,14 +54,14 @@ def table(plan: Plan | None, record: list[Observation]) -> str:
         last = next(row for row in reversed(seen) if row is not None)
         predicted = last.predicted.tensor_variance
         change = "not finite" if last.nonfinite else _short(last.ratio)
-        rows.append([layer, _short(predicted), *("" if r is None else _short(r.variance) for r in seen), change])
+        rows.append([shown(layer), _short(predicted), *("" if r is None else _short(r.variance) for r in seen), change])
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
     lines = [
         "  ".join(c.ljust(w) if k == 0 else c.rjust(w) for k, (c, w) in enumerate(zip(r, widths, strict=True)))
         for r in rows
     ]
     rule = "─" * len(lines[0])
-    title = f"{plan.model}: variance of weight layers during training"
+    title = f"{shown(plan.model)}: variance of weight layers during training"
     return "\n".join([title, "", lines[0].rstrip(), rule, *(line.rstrip() for line in lines[1:])])
 
 

@@ -26,6 +26,11 @@ def understands(model: Any) -> bool:
     return isinstance(model, keras.layers.Layer)
 
 
+def frozen(model: Any) -> set[str]:
+    """Names of parameters that are not to be trained."""
+    return {name for name, variable in parameters_of(model).items() if not variable.trainable}
+
+
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
     with no_garbage_collection():
         made = walk(model, inputs, options.training, custom, options.center == "activation" and not check)
@@ -43,4 +48,4 @@ def measure(
     return record(model, inputs, training=options.training, seed=seed)
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "measure", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from keras import KerasTensor
 from numpy.typing import NDArray
 
+from ...core.checks import brief, whole
 from ...core.inputs import UNKNOWN_BATCH, Input, measured_input
 from ...core.signal import Signal
 from ...errors import InputError
@@ -77,16 +78,42 @@ def call_arguments(model: Any, inputs: Any) -> tuple[list[Any], dict[str, Any], 
             raise InputError("the model does not say what its inputs are", where="inputs", received="None",
                              fix=f"give {EXAMPLES}")  # fmt: skip
         args, kwargs = own
-    elif isinstance(inputs, (bool, int, float, str)):
-        raise InputError("this cannot be an input", where="inputs", received=repr(inputs), fix=f"give {EXAMPLES}")
     else:
-        args, kwargs = _arranged(model, _leaves(inputs, "inputs", own))
+        args, kwargs = _arranged(model, _leaves(_unnamed(_fit_whole(inputs), own), "inputs", own))
     leaves = [leaf for leaf in flattened((args, kwargs)) if isinstance(leaf, Leaf)]
     notes: list[str] = []
     for position, leaf in enumerate(leaves):
         leaf.position = position
         notes += with_sizes(leaf)
     return args, kwargs, notes
+
+
+def _fit_whole(inputs: Any) -> Any:
+    """What people give by mistake is refused, with what they may have meant."""
+    size = whole(inputs) if not hasattr(inputs, "shape") else None
+    if size is not None and size > 0:
+        raise InputError("a shape has the batch axis, too, and is written as a tuple", where="inputs",
+                         received=brief(inputs), fix=f"(batch, {size}), for example (64, {size})")  # fmt: skip
+    if isinstance(inputs, (bool, int, float, complex, str, bytes)):
+        raise InputError("this cannot be an input", where="inputs", received=brief(inputs), fix=f"give {EXAMPLES}")
+    if isinstance(inputs, (tuple, list)) and _numbers_alone(inputs):
+        raise InputError("numbers in lists are no tensor", where="inputs", received=brief(inputs),
+                         fix="np.array(..., 'float32'), or a shape (batch, features)")  # fmt: skip
+    return inputs
+
+
+def _numbers_alone(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return bool(value) and not _is_shape(value) and all(_numbers_alone(v) for v in value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _unnamed(inputs: Any, own: Any) -> Any:
+    """A named tuple as what the model takes: a dict if its inputs have these names, else a tuple."""
+    names = getattr(type(inputs), "_fields", None)
+    if names is None:
+        return inputs
+    return dict(zip(names, inputs, strict=True)) if set(names) == set(_own_names(own)) else tuple(inputs)
 
 
 def own_inputs(model: Any) -> tuple[list[Any], dict[str, Any]] | None:
@@ -119,7 +146,7 @@ def _is_shape(value: Any) -> bool:
     return (
         isinstance(value, (tuple, list))
         and len(value) > 0
-        and all(n is None or (isinstance(n, int) and not isinstance(n, bool)) for n in value)
+        and all(n is None or (isinstance(n, (int, np.integer)) and not isinstance(n, bool)) for n in value)
     )
 
 
@@ -137,21 +164,25 @@ def _leaves(value: Any, where: str, own: Any) -> Any:
     def one(value: Any, where: str, key: Any = None) -> Any:
         if isinstance(value, Input):
             declared_dtype = dtype_at(key)
-            return Leaf(value, _described_dtype(value, declared_dtype, where), vocabulary=value.vocabulary)
+            return Leaf(value, _described_dtype(value, declared_dtype, where), vocabulary=value.integers)
         if _is_shape(value):
             return Leaf(Input(tuple(value)), dtype_at(key) or keras.backend.floatx())
         if isinstance(value, KerasTensor):
             dtype_at(key)
             return Leaf(Input(tuple(value.shape)), value.dtype)
-        if hasattr(value, "shape") and hasattr(value, "dtype"):
-            return _data(value, dtype_at(key))
+        if hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, type):
+            return _data(value, dtype_at(key), where)
         if value is None or isinstance(value, (bool, int, float, str)):
             return value
         if isinstance(value, (tuple, list)):
-            return type(value)([one(v, f"{where}[{k}]") for k, v in enumerate(value)])
+            items = [one(v, f"{where}[{k}]") for k, v in enumerate(value)]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
         if isinstance(value, Mapping):
             return {k: one(v, f"{where}[{k!r}]", k) for k, v in value.items()}
-        raise InputError("this cannot be an input", where=where, received=type(value).__name__, fix=f"give {EXAMPLES}")
+        fix = f"give {EXAMPLES}"
+        if isinstance(value, Iterator) or hasattr(value, "__getitem__") or hasattr(value, "__iter__"):  # a data set
+            fix = "give one batch of it, such as next(iter(data))[0], or a shape"
+        raise InputError("this cannot be an input", where=where, received=type(value).__name__, fix=fix)
 
     return one(value, where)
 
@@ -164,7 +195,7 @@ def _own_names(own: Any) -> dict[str, str]:
 
 def _described_dtype(item: Input, declared: str | None, where: str) -> str:
     if item.dtype is None:
-        if item.vocabulary is not None and (declared is None or not is_float(declared)):
+        if item.integers is not None and (declared is None or not is_float(declared)):
             return declared or "int32"
         return declared or keras.backend.floatx()
     try:
@@ -175,9 +206,16 @@ def _described_dtype(item: Input, declared: str | None, where: str) -> str:
         ) from None
 
 
-def _data(value: Any, declared: str | None) -> Leaf:
+def _data(value: Any, declared: str | None, where: str) -> Leaf:
     array = as_array(value)
-    dtype = keras.backend.standardize_dtype(array.dtype)
+    if not array.size:
+        raise InputError("there is nothing in this batch", where=where, received=f"shape {array.shape}",
+                         fix="a batch with at least one sample, or a shape")  # fmt: skip
+    try:
+        dtype = keras.backend.standardize_dtype(array.dtype if array.dtype.kind not in "US" else "string")
+    except (ValueError, TypeError):
+        raise InputError("an array of this kind is no tensor", where=where, received=f"dtype {array.dtype}",
+                         fix="an array of numbers: array.astype('float32')") from None  # fmt: skip
     if dtype == "float64" and is_float(declared or "float32"):
         dtype = declared or keras.backend.floatx()
     elif dtype == "int64" and declared is not None:

@@ -26,8 +26,13 @@ def understands(model: Any) -> bool:
     return isinstance(model, nn.Module)
 
 
+def frozen(model: nn.Module) -> set[str]:
+    """Names of parameters that are not to be trained."""
+    return {name for name, p in model.named_parameters() if not p.requires_grad}
+
+
 def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
-    args, kwargs = call_arguments(inputs)
+    args, kwargs = call_arguments(inputs, model)
     if not any(True for _ in model.parameters()):
         raise ModelError(
             "the model has no parameters, so there is nothing to initialize",
@@ -54,8 +59,8 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
 def measure(
     model: nn.Module, inputs: Any, options: Options, seed: int
 ) -> dict[tuple[str, str, int, int], tuple[float, float]]:
-    args, kwargs = call_arguments(inputs)
+    args, kwargs = call_arguments(inputs, model)
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "measure", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from ...errors import TraceError
 from .inputs import real_tensor
@@ -22,6 +22,7 @@ from .private_random import PrivateRandom
 from .schema import op_name
 from .shadow import Shadow
 from .state import announce_modules, set_mode, undisturbed
+from .structures import mapped
 from .tracer import SILENT, _decomposes, below_autograd
 
 Key = tuple[str, str, int, int]
@@ -110,7 +111,7 @@ def _record(
     observe: Callable[..., Any] | None, below: bool,
 ) -> Recording:  # fmt: skip
     rng = np.random.default_rng(seed)
-    real_args, real_kwargs = tree_map(lambda a: real_tensor(a, model, rng), (args, kwargs))
+    real_args, real_kwargs = mapped(lambda a: real_tensor(a, model, rng), (args, kwargs))
     recorder = Recorder(wanted, observe, random=PrivateRandom(seed))
     run(model, real_args, real_kwargs, recorder, below, training)
     return recorder.recording
@@ -130,7 +131,7 @@ def run(
         recorder.module = stack.pop() if stack else ""
 
     shadow = Shadow(model)
-    given, named = tree_map(_stand_in, (args, kwargs))
+    given, named = mapped(_stand_in, (args, kwargs))
     recorder.memory.owns(shadow.copies())
     announce_modules(shadow, enter, leave)
     if training is not None:

@@ -11,13 +11,20 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from .private_random import PrivateRandom
 
+LARGEST_DENSE = 2**25
+"""A sparse tensor with more places than this is not written out: its values count as unknown."""
+
 
 def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
     tensor = tensor.detach()
+    if tensor.layout is not torch.strided:
+        if tensor.numel() > LARGEST_DENSE:
+            return None
+        tensor = tensor.to_dense()
     if tensor.is_complex():
         tensor = tensor.resolve_conj()
-    if tensor.dtype in (torch.bfloat16, torch.float16) or tensor.is_sparse:
-        tensor = tensor.to_dense().float() if tensor.is_sparse else tensor.float()
+    if tensor.dtype in (torch.bfloat16, torch.float16):
+        tensor = tensor.float()
     return tensor.cpu().numpy()
 
 

@@ -256,8 +256,10 @@ class Shadow:
 
     def _tensor(self, value: torch.Tensor) -> torch.Tensor:
         """A parameter's stand-in has its class, memory and attributes; other tensors are copied."""
-        if isinstance(value, FakeTensor) or is_traceable_wrapper_subclass(value) or value.layout is not torch.strided:
+        if isinstance(value, FakeTensor) or is_traceable_wrapper_subclass(value):
             return value
+        if value.layout is not torch.strided:
+            return value if isinstance(value, nn.Parameter) else value.detach().clone()
         with torch._C.DisableTorchFunctionSubclass():
             data = value.data
             storage = self._copied_storage(data)

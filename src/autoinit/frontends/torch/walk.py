@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from ...core.graph import Constant, Graph, Node, Parameter, ParameterView, Value
 from ...core.inputs import Input
@@ -29,6 +29,7 @@ from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
+from .structures import leaves, mapped
 from .tracer import Tracer, below_autograd
 
 LARGEST_READ = 2**24
@@ -80,11 +81,11 @@ def _walk(
     def prepared(item: Any) -> Any:
         if not isinstance(item, (torch.Tensor, Input)):
             return item
-        if isinstance(item, Input) and item.vocabulary is not None:
+        if isinstance(item, Input) and item.integers is not None:
             return torch.as_tensor(item.sample(rng)).to(dtype_of(item, model))
         signal = signal_of(item)
         if signal is None:
-            return item
+            return item.data if item.layout is torch.strided else item
         dtype = dtype_of(item, model) if isinstance(item, Input) else item.dtype
         device = device_of(model) if isinstance(item, Input) else item.device
         fake = tracer.fake(signal.shape, dtype, device)
@@ -97,7 +98,7 @@ def _walk(
             fake.requires_grad_(True)
         return fake
 
-    fake_args, fake_kwargs = tree_map(prepared, args), tree_map(prepared, kwargs)
+    fake_args, fake_kwargs = mapped(prepared, (args, kwargs))
     stack: list[tuple[str, BaseException | None]] = []
     failed: list[str] = []
     marking = Marking(tracer) if centring else None
@@ -141,12 +142,10 @@ def _walk(
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")
         where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
-        received = ", ".join(
-            _describe(a) for a in tree_flatten((args, kwargs))[0] if isinstance(a, (Input, torch.Tensor))
-        )
+        received = ", ".join(_describe(a) for a in leaves((args, kwargs)))
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=where,
-            received=f"inputs {received}", fix=_way_out(error),
+            received=f"inputs {received or 'without a tensor'}", fix=_way_out(error),
         ) from error  # fmt: skip
     for t in tree_flatten(out)[0]:
         if isinstance(t, torch.Tensor):
@@ -175,6 +174,8 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
 def _way_out(error: Exception) -> str:
     if "numpy()" in str(error):
         return "forward leaves PyTorch for NumPy, where it cannot be followed: @autoinit.rule(Layer) for that layer"
+    if "dtype" in str(error):
+        return "give inputs in the model's dtype, such as inputs.float(), or a shape; does model(inputs) work?"
     return "check the shape and dtype of inputs; does model(inputs) work?"
 
 

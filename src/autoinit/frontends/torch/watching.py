@@ -48,7 +48,7 @@ class Probe:
 
     def look(self, inputs: Any, wanted: set[Key], seed: int) -> dict[Key, Statistics]:
         """The statistics of the wanted tensors in a forward with `inputs`; nothing about the model changes."""
-        args, kwargs = call_arguments(inputs)
+        args, kwargs = call_arguments(inputs, self.model)
         try:
             taken = self._look(args, kwargs, wanted, below=True)
         except TraceError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from ...core.plan import Plan, TensorPlan
 from ...errors import PlanError
 from ...measurement import Measurement, Moments, key_of
+from ...names import shown
 from ..data import (
     band,
     first_problem,
@@ -28,7 +29,7 @@ def content(plan: Plan, default: Plan | Measurement | None, measured: Measuremen
     rows = layer_rows(plan)
     return {
         "model": plan.model,
-        "subtitle": title(plan).removeprefix(plan.model).lstrip(": "),
+        "subtitle": title(plan).removeprefix(shown(plan.model)).lstrip(": "),
         "summary": summary(plan, rows),
         "separator": "/" if plan.framework == "keras" else ".",
         "checked": plan.checked,

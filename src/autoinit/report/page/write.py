@@ -13,6 +13,7 @@ from ...core.files import replace_text
 from ...core.plan import Plan
 from ...errors import OptionError
 from ...measurement import Measurement
+from ...names import shown, shown_in
 from ..notebook import plan_html
 from .content import content
 
@@ -32,10 +33,10 @@ def page(
     _check("measured", measured, (Measurement,))
     here = files(__package__)
     parts = {
-        "title": escape(f"{plan.model} · AutoInit"),
+        "title": escape(f"{shown(plan.model)} · AutoInit"),
         "css": here.joinpath("page.css").read_text("utf-8"),
         "plotly": _in_script(_plotly()),
-        "data": _json(content(plan, default, measured)),
+        "data": _json(shown_in(content(plan, default, measured))),
         "script": "\n".join(here.joinpath(name).read_text("utf-8") for name in SCRIPTS),
         "static": plan_html(plan),
     }

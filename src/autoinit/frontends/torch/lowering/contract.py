@@ -28,7 +28,7 @@ def matmul(call: Call) -> None:
     call.emit("matmul", [a, b])
 
 
-@aten("addmm", "addmv", "baddbmm", "addbmm")
+@aten("addmm", "addmv", "baddbmm", "addbmm", "_sparse_addmm")
 def addmm(call: Call) -> None:
     added, a, b = call.args[:3]
     alpha, beta = call.get("alpha", 1), call.get("beta", 1)
