@@ -64,8 +64,8 @@ def test_random_weights_pass(values: Any) -> None:
         (np.where(np.eye(48) > 0, np.nan, gaussian(48, 48)), "not finite"),
         (np.zeros((48, 64)), "distinct"),
     ],
-    ids=["constant", "constant, few bits", "along an axis", "along taps", "outer product", "low rank", "signs", "copies",
-         "far from zero", "no numbers", "zeros"],
+    ids=["constant", "constant, few bits", "along an axis", "along taps", "outer product", "low rank", "signs",
+         "copies", "far from zero", "no numbers", "zeros"],
 )  # fmt: skip
 def test_what_is_not_random_is_found(values: Any, word: str) -> None:
     found = violations(plan(values.shape), {"w": values})

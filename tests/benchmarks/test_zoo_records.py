@@ -45,8 +45,25 @@ def test_a_study_has_every_part() -> None:
     assert record["plan"]["passed"] == {} and record["plan"]["not_reached"] == 0
     assert record["fidelity"]["layers"]["2"] == 2 and record["fidelity"]["outputs_off"] == 0
     assert record["fidelity"]["seeds"] == 2 and not record["fidelity"]["norm_free"]
+    assert record["not_random"] == {"count": 0, "first": []}
     json.dumps(record, allow_nan=False)
     assert "2 layers" in listing(record)
+
+
+def test_weights_that_are_not_random_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    real = autoinit.Plan.apply
+
+    def constant(plan: autoinit.Plan, model: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
+        torch.nn.init.constant_(real(plan, model, seed=seed)[0].weight, 0.125)
+        return model
+
+    monkeypatch.setattr(autoinit.Plan, "apply", constant)
+    record = study(small(), Settings(seeds=1), quiet)
+    assert record["not_random"]["count"] and "0.weight" in record["not_random"]["first"][0]
+    assert totals([record]).not_random == record["not_random"]["count"]
+    write([record], tmp_path)
+    text = (tmp_path / "zoo.md").read_text("utf-8")
+    assert "Weights that are not random" in text and "| weights set that are not random | " in text
 
 
 def test_without_normalisation_more_seeds_and_intervals() -> None:

@@ -59,3 +59,16 @@ def test_keys_of_attention_are_none() -> None:
 def test_a_function_of_one_feature_each_is_none() -> None:
     found, product = graph(("linear", (4, 48), {}), other=(4, 48), equation="bi,bi->b")
     assert Features(found).generated(product) is None
+
+
+def test_what_others_read_and_logits_are_none() -> None:
+    """Queries by heads against embeddings of pairs look like generated matrices, but for their other uses."""
+    found, product = graph(
+        ("linear", (4, 10, 48), {}), ("reshape", (4, 10, 6, 8), {}), other=(4, 10, 10, 8), equation="bind,bijd->bnij"
+    )
+    assert Features(found).generated(product) == 0
+    again = Node("reduce", (product.inputs[0],), (Value(92, ()),), {"kind": "sum", "axes": (), "keepdim": False})
+    assert Features(Graph([*found.nodes, again])).generated(product) is None
+    scaled = Node("elementwise", (product.outputs[0], None), (Value(92, ()),), {"fn": "mul", "scalars": {1: 0.5}})
+    softmax = Node("softmax", scaled.outputs, (Value(93, ()),), {"axis": -1})
+    assert Features(Graph([*found.nodes, scaled, softmax])).generated(product) is None

@@ -2,14 +2,18 @@
 
 A hypernetwork's last layer makes out * in features, which are then split into two axes: a product that contracts one of
 them and keeps the other one as its output uses the tensor as a weight. In attention the axis that a product keeps is
-one of tokens, and heads are shared by both operands.
+one of tokens, and heads are shared by both operands. As the two can look alike (queries by heads against embeddings of
+pairs), what other ops read too, and what a softmax follows, is no weight.
 """
 
 from __future__ import annotations
 
-from .graph import Graph, Node, ParameterView, Shape, Value
+from collections import Counter
+
+from .graph import Graph, Node, ParameterView, Reference, Shape, Value
 
 UNARY = ("identity", "slice", "dropout")
+BEFORE_SOFTMAX = ("identity", "reshape", "permute", "expand", "elementwise", "masked_fill", "where", "dropout")
 
 
 class Features:
@@ -17,6 +21,12 @@ class Features:
 
     def __init__(self, graph: Graph) -> None:
         self._axes: dict[int, frozenset[int]] = {}
+        self._readers = Counter(ref.id for node in graph.nodes for ref in node.inputs if isinstance(ref, Value))
+        self._logits: set[int] = set()
+        for node in reversed(graph.nodes):
+            on_the_way = node.op in BEFORE_SOFTMAX and any(value.id in self._logits for value in node.outputs)
+            if node.op == "softmax" or on_the_way:
+                self._logits.update(ref.id for ref in node.inputs if isinstance(ref, Value))
         for node in graph.nodes:
             axes = self._of(node)
             if axes:
@@ -24,21 +34,29 @@ class Features:
 
     def generated(self, node: Node) -> int | None:
         """The operand of a product that is a weight which a layer made, if there is one."""
+        if node.outputs[0].id in self._logits:
+            return None
         names, out = labels(node)
         for slot in (1, 0):
             ref = node.inputs[slot]
-            made = self._axes.get(ref.id, frozenset()) if isinstance(ref, Value) else frozenset()
+            made = self._made(ref)
             own = {names[slot][axis] for axis in made}
             other = names[1 - slot]
             if any(c in other and c not in out for c in own) and any(c not in other and c in out for c in own):
                 return slot
         return None
 
+    def _made(self, ref: Reference) -> frozenset[int]:
+        """The feature axes of what only one op reads."""
+        if not isinstance(ref, Value) or self._readers[ref.id] != 1:
+            return frozenset()
+        return self._axes.get(ref.id, frozenset())
+
     def _of(self, node: Node) -> frozenset[int]:
         if node.op == "linear" and isinstance(node.inputs[1], ParameterView):
             return frozenset((len(node.outputs[0].shape) - 1,))
         first = node.inputs[0] if node.inputs else None
-        axes = self._axes.get(first.id) if isinstance(first, Value) else None
+        axes = self._made(first)
         if not axes or first is None:
             return frozenset()
         if node.op == "reshape":

@@ -15,6 +15,7 @@ from .constants import Constants
 from .decide import Decisions
 from .derived import Derived, Recipe, combined
 from .feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
+from .given import Given
 from .graph import Constant, Graph, Node, ParameterView, Reference, Value
 from .options import Options
 from .outcome import Outcome, RuleSet
@@ -311,7 +312,7 @@ class Propagation:
 
     def _made(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = _Given(self, signals)
+        given = Given(self, signals)
         rule = self.rules.table.get(node.op)
         made: Any = None
         if rule is not None:
@@ -415,36 +416,3 @@ def _capped(signal: Signal) -> Signal | None:
     if abs(signal.mean) < HUGE and bool((np.abs(K) <= HUGE).all()):
         return None
     return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))
-
-
-class _Given:
-    """The context of rules that work out a weight in the making: every operand is given, nothing is decided."""
-
-    def __init__(self, run: Propagation, signals: list[Signal | None]) -> None:
-        self.run, self.signals, self.training = run, signals, run.training
-
-    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
-        signal = self.signals[slot]
-        assert signal is not None
-        return signal
-
-    def centred(self, node: Node, x: Signal) -> Signal:
-        return x
-
-    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
-        return self.run.array(node, slot)
-
-    def kept(self, node: Node, slot: int) -> bool:
-        return self.run.kept(node, slot)
-
-    def varies(self, node: Node, slot: int) -> bool:
-        return self.run.varies(node, slot)
-
-    def related(self, node: Node, slot: int, other: int) -> bool:
-        return False
-
-    def doubt(self, why: str) -> None:
-        """There is no sample of a weight that is not decided yet."""
-
-    def note(self, node: Node, kind: str, message: str) -> None:
-        """Notes are taken when the weight is used, not at every scale that is tried."""
