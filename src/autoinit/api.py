@@ -121,6 +121,7 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
     center: "bias" lets biases cancel the mean that comes in; "activation" takes the mean off every activation that
         stands as a module, a layer or an activation argument (but gates and outputs of the model).
     exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
+    max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
     """

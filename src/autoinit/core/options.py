@@ -28,6 +28,8 @@ class Options:
     center: str | None = None
     exact: bool = False
     rules: Any = None
+    max_ops: int = 200_000
+    max_seconds: float = 600.0
     strict: bool = field(default=False)
     """Raise when a rule fails instead of falling back (for tests of rules)."""
 
@@ -51,6 +53,8 @@ def read_options(given: dict[str, Any]) -> Options:
         values[name] = _patterns(name, values.get(name))
     options = Options(**values)
     _positive("variance", options.variance)
+    _limit("max_ops", options.max_ops, "200_000")
+    _limit("max_seconds", options.max_seconds, "600.0")
     _one_of("distribution", options.distribution, DISTRIBUTIONS)
     _one_of("center", options.center, CENTRES)
     for name in ("training", "keep_zeros", "exact", "strict"):
@@ -80,6 +84,11 @@ def _positive(name: str, value: Any) -> None:
         good = False
     if not good:
         raise _refused(name, "a finite positive number", value, f"{name}=1.0")
+
+
+def _limit(name: str, value: Any, example: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise _refused(name, "a positive number", value, f"{name}={example}")
 
 
 def _one_of(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
