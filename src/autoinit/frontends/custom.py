@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
+from threading import get_ident
 from typing import Any
 
 
@@ -49,8 +50,12 @@ def patched_functions(custom: CustomRules, tracer: Any, own_node: Callable[..., 
 
 
 def _recording(function: Any, rule: Any, tracer: Any, own_node: Callable[..., None]) -> Any:
+    walking = get_ident()
+
     @wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
+        if get_ident() != walking:
+            return function(*args, **kwargs)
         tracer.suppressed += 1
         try:
             output = function(*args, **kwargs)
