@@ -1,4 +1,4 @@
-"""Values of variables for code of others, which may write into them: copies, on backends whose tensors can be written."""
+"""Values of variables for code of others, which may write into them: copies, where a backend's tensors are mutable."""
 
 from __future__ import annotations
 
