@@ -20,6 +20,7 @@ from keras.src.saving import serialization_lib
 from ..errors import ModelError
 from ..frontends.keras.state import Settings
 from ..frontends.keras.variables import shape_of
+from .allowed import MODELS
 from .checking import check, copied, shown
 
 LONGEST_TEXT = 2**26
@@ -83,7 +84,11 @@ def _read(text: str | bytes) -> Any:
 
 def _made(config: dict[str, Any], own: dict[str, Any], allow_code: bool) -> Any:
     with serialization_lib.SafeModeScope(not allow_code), keras.saving.CustomObjectScope(own):
-        if "class_name" in config:
+        inner = config.get("config")
+        if config.get("module") is None and config.get("class_name") in MODELS and isinstance(inner, dict):
+            cls = keras.Sequential if config["class_name"] == "Sequential" else keras.Model
+            made = cls.from_config(inner)  # of Keras 2
+        elif "class_name" in config:
             made = serialization_lib.deserialize_keras_object(config, custom_objects=own, safe_mode=not allow_code)
         else:
             made = (keras.Model if "input_layers" in config else keras.Sequential).from_config(config)

@@ -1,4 +1,4 @@
-"""Random numbers while a model is looked at: afterwards NumPy's, Python's and the backend's go on as if nothing had been.
+"""Random numbers while a model is looked at: afterwards NumPy's, Python's, the backend's go on as if nothing were.
 
 A generator that all threads share must not be wound back: a thread that draws meanwhile would get its numbers twice. So
 the functions of `random` and `numpy.random` draw from a copy while they are called in the thread that walks, and from
