@@ -65,11 +65,15 @@ def _attribute(source: str, name: str, reference: str) -> Any:
 def _from_file(path: Path) -> Any:
     if not path.is_file():
         raise ModelError("no such file", where="MODEL", received=str(path), fix="give the path of a Python file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+    name = f"_model_file_{path.stem}" if taken else path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:  # last: what lies beside the file takes no library's place
+        sys.path.append(folder)
     spec.loader.exec_module(module)
     return module
 
@@ -153,7 +157,7 @@ def _hf(path: str) -> Named:
 
 
 def _without_weights(config: Any, path: str) -> dict[str, Any]:
-    """The config, in which nothing asks for code from elsewhere and every pretrained backbone starts without weights."""
+    """The config, in which nothing asks for code from elsewhere and every backbone starts without weights."""
     if not isinstance(config, dict):
         raise ModelError("this is not the config of a model", where=path, received=type(config).__name__,
                          fix="a JSON object with a model_type")  # fmt: skip
@@ -164,7 +168,7 @@ def _without_weights(config: Any, path: str) -> dict[str, Any]:
         for key, value in given.items():
             if key in ELSEWHERE and value:
                 raise ModelError(f"the config asks for code from elsewhere ({key}), which is never run", where=path,
-                                 received=key, fix="remove it, or build the model yourself: module:factory")  # fmt: skip
+                                 received=key, fix="remove it, or make the model yourself: module:factory")  # fmt: skip
             if key in ("use_pretrained_backbone", "pretrained", "init_from_pretrained") and value:
                 value = False
             new[key] = {} if isinstance(value, dict) else value
@@ -196,10 +200,10 @@ def _torchvision(name: str) -> Named:
     models = _library("torchvision.models", f"torchvision:{name}")
     known = models.list_models()
     if name not in known:
-        close = [n for n in known if name.lower() in n][:5]
+        close = [n for n in known if name.lower() in n][:5] or known[:5]
         raise ModelError("torchvision has no such model", where="MODEL", received=ascii(name),
-                         fix=f"one of {', '.join(close)}" if close else "see torchvision.models.list_models()")  # fmt: skip
-    without = {"weights": None} | ({"weights_backbone": None} if "/" not in name and _has_backbone(models, name) else {})
+                         fix=f"one of {', '.join(close)}, ... (torchvision.models.list_models())")  # fmt: skip
+    without = {"weights": None, "weights_backbone": None} if _has_backbone(models, name) else {"weights": None}
     return Named(models.get_model(name, **without), lambda batch: Input((batch, 3, 224, 224)))
 
 

@@ -164,7 +164,7 @@ def fingerprint(item, depth=0):
         value = None if item._value is None else keras.ops.convert_to_numpy(item._value).tobytes()
         return id(item), id(item._value), value, item.trainable, item.name
     if isinstance(item, dict):
-        return id(item), [(repr(k), down(v)) for k, v in dict.items(item)]
+        return id(item), [(repr(k), down(v)) for k, v in item.items()]
     if isinstance(item, (list, tuple, deque)):
         return id(item), [down(v) for v in item]
     if isinstance(item, (set, frozenset)):

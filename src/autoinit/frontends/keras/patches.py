@@ -95,6 +95,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     @wraps(plain_symbolic)
     def symbolic_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer.tick()
         if tracer.idle:
             return plain_symbolic(self, *args, **kwargs)
         return tracer.operation(self, args, kwargs)
