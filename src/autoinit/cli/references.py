@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import json
 import sys
 from collections.abc import Callable
@@ -16,8 +17,15 @@ from typing import Any
 
 from ..core.inputs import Input
 from ..errors import ModelError
+from .offline import NetworkRefused, offline
 
-FORMS = "package.module:factory, file.py:factory, timm:NAME, hf:CONFIG.json, keras:NAME, or a Keras model as .json"
+FORMS = (
+    "package.module:factory, file.py:factory, timm:NAME, torchvision:NAME, hf:CONFIG.json, keras:NAME, "
+    "or a Keras model as .json"
+)
+LONGEST_FILE = 2**26
+ELSEWHERE = ("auto_map", "trust_remote_code", "custom_pipelines")
+"""Entries of a config by which it asks for code that is not in the library."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,8 @@ def resolve(reference: str) -> Named:
     """The model that a reference names."""
     kind, colon, name = reference.partition(":")
     if colon and kind in _LIBRARIES:
-        return _LIBRARIES[kind](name)
+        with offline():
+            return _LIBRARIES[kind](name)
     if reference.endswith(".json"):
         return Named(_keras_json(Path(reference)))
     if colon and name:
@@ -56,11 +65,15 @@ def _attribute(source: str, name: str, reference: str) -> Any:
 def _from_file(path: Path) -> Any:
     if not path.is_file():
         raise ModelError("no such file", where="MODEL", received=str(path), fix="give the path of a Python file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+    name = f"_model_file_{path.stem}" if taken else path.stem
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:  # last: what lies beside the file takes no library's place
+        sys.path.append(folder)
     spec.loader.exec_module(module)
     return module
 
@@ -124,20 +137,79 @@ def _timm(name: str) -> Named:
 def _hf(path: str) -> Named:
     library = _library("transformers", f"hf:{path}")
     config = _json(Path(path))
-    if "auto_map" in config:
-        raise ModelError("the config asks for code from elsewhere (auto_map), which is never run", where=path,
-                         received="auto_map", fix="remove it, or build the model yourself: module:factory")  # fmt: skip
+    config = _without_weights(config, path)
     try:
         made = library.AutoConfig.for_model(**config)
         model = library.AutoModel.from_config(made, trust_remote_code=False)
-    except (KeyError, ValueError, TypeError, ImportError) as error:
-        kind = str(config.get("model_type"))
-        raise ModelError(f"transformers cannot make this model: {error}", where=path, received=kind,
-                         fix="a config with a known model_type") from error  # fmt: skip
+    except Exception as error:  # whatever a config may lead the library to
+        if _asked_for_network(error):
+            raise ModelError("the config names weights or files that would have to be fetched, which is never done",
+                             where=path, received=_short(error),
+                             fix="use_pretrained_backbone=false and a backbone_config instead of the name of a "
+                                 "backbone; or build the model yourself: module:factory") from error  # fmt: skip
+        kind = ascii(config.get("model_type"))
+        raise ModelError(f"transformers cannot make this model: {type(error).__name__}: {_short(error)}", where=path,
+                         received=kind, fix="a config with a known model_type") from error  # fmt: skip
     vocabulary = getattr(made, "vocab_size", None)
     return Named(
         model, (lambda batch: {"input_ids": Input((batch, 64), vocabulary=vocabulary)}) if vocabulary else None
     )
+
+
+def _without_weights(config: Any, path: str) -> dict[str, Any]:
+    """The config, in which nothing asks for code from elsewhere and every backbone starts without weights."""
+    if not isinstance(config, dict):
+        raise ModelError("this is not the config of a model", where=path, received=type(config).__name__,
+                         fix="a JSON object with a model_type")  # fmt: skip
+    made: dict[str, Any] = {}
+    pending: list[tuple[dict[str, Any], dict[str, Any]]] = [(config, made)]
+    while pending:
+        given, new = pending.pop()
+        for key, value in given.items():
+            if key in ELSEWHERE and value:
+                raise ModelError(f"the config asks for code from elsewhere ({key}), which is never run", where=path,
+                                 received=key, fix="remove it, or make the model yourself: module:factory")  # fmt: skip
+            if key in ("use_pretrained_backbone", "pretrained", "init_from_pretrained") and value:
+                value = False
+            new[key] = {} if isinstance(value, dict) else value
+            if isinstance(value, dict):
+                pending.append((value, new[key]))
+    return made
+
+
+def _asked_for_network(error: BaseException | None) -> bool:
+    """Whether an error comes of a connection that was refused, or of a library that knows it is offline."""
+    seen = 0
+    while error is not None and seen < 20:
+        names = {cls.__name__ for cls in type(error).__mro__}
+        if isinstance(error, NetworkRefused) or names & {"OfflineModeIsEnabled", "LocalEntryNotFoundError"}:
+            return True
+        if "offline" in str(error).lower() or "huggingface.co" in str(error):
+            return True
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return False
+
+
+def _short(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    text = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    return text if len(text) <= 300 else text[:297] + "..."
+
+
+def _torchvision(name: str) -> Named:
+    models = _library("torchvision.models", f"torchvision:{name}")
+    known = models.list_models()
+    if name not in known:
+        close = [n for n in known if name.lower() in n][:5] or known[:5]
+        raise ModelError("torchvision has no such model", where="MODEL", received=ascii(name),
+                         fix=f"one of {', '.join(close)}, ... (torchvision.models.list_models())")  # fmt: skip
+    without = {"weights": None, "weights_backbone": None} if _has_backbone(models, name) else {"weights": None}
+    return Named(models.get_model(name, **without), lambda batch: Input((batch, 3, 224, 224)))
+
+
+def _has_backbone(models: Any, name: str) -> bool:
+    """Detection and segmentation models would fetch the weights of their backbone."""
+    return "weights_backbone" in inspect.signature(models.get_model_builder(name)).parameters
 
 
 def _keras_application(name: str) -> Named:
@@ -147,7 +219,11 @@ def _keras_application(name: str) -> Named:
         known = [n for n in dir(keras.applications) if n[:1].isupper()]
         raise ModelError("keras.applications has no such model", where="MODEL", received=name,
                          fix=f"one of {', '.join(known)}")  # fmt: skip
-    return Named(factory(weights=None))
+    try:
+        return Named(factory(weights=None))
+    except TypeError as error:
+        raise ModelError(f"this makes no model: {_short(error)}", where="MODEL", received=ascii(name),
+                         fix="the name of a class of models, such as ResNet50") from error  # fmt: skip
 
 
 def _keras_json(path: Path) -> Any:
@@ -156,15 +232,25 @@ def _keras_json(path: Path) -> Any:
     return load(_json(path))
 
 
-def _json(path: Path) -> dict[str, Any]:
+def _json(path: Path) -> Any:
     try:
+        if path.stat().st_size > LONGEST_FILE:
+            raise ModelError("this file is too large for a config", where="MODEL", received=str(path),
+                             fix=f"a JSON file of at most {LONGEST_FILE >> 20} MiB")  # fmt: skip
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError("no such file", where="MODEL", received=str(path), fix="give the path of a file") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ModelError(
-            f"not a JSON file: {error}", where=str(path), received="text", fix="give a JSON file"
-        ) from error
+    except OSError as error:
+        raise ModelError(f"the file cannot be read: {error}", where="MODEL", received=str(path),
+                         fix="give the path of a JSON file") from error  # fmt: skip
+    except RecursionError as error:
+        raise ModelError("this JSON is nested too deeply", where=str(path), received="JSON",
+                         fix="give a config as its library writes it") from error  # fmt: skip
+    except ValueError as error:  # no JSON, no UTF-8, or a number of thousands of digits
+        raise ModelError(f"not a JSON file: {_short(error)}", where=str(path), received="text",
+                         fix="give a JSON file") from error  # fmt: skip
 
 
-_LIBRARIES: dict[str, Callable[[str], Named]] = {"timm": _timm, "hf": _hf, "keras": _keras_application}
+_LIBRARIES: dict[str, Callable[[str], Named]] = {
+    "timm": _timm, "torchvision": _torchvision, "hf": _hf, "keras": _keras_application,
+}  # fmt: skip

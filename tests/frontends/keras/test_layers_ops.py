@@ -7,10 +7,11 @@ import pytest
 keras = pytest.importorskip("keras")
 
 import numpy as np  # noqa: E402
-from keras import layers, ops  # noqa: E402
+from keras import layers  # noqa: E402
 
 from autoinit import Input  # noqa: E402
 
+from .available import ops  # noqa: E402
 from .measuring import at_target, functional, moments  # noqa: E402
 
 ROWS, SERIES, IMAGE = (64, 32), (16, 12, 16), (8, 8, 8, 16)

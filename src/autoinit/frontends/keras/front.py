@@ -12,12 +12,16 @@ from ...core.outcome import RuleSet
 from ...core.plan import Plan
 from ...core.propagate import propagate
 from ...errors import ModelError
+from ..budget import Budget
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
+from ..lock import WALKING
 from .apply import apply
+from .inputs import call_arguments
 from .measure import record
+from .state import looking
 from .variables import parameters_of
-from .walk import walk
+from .walk import build, walk
 
 NAME = "keras"
 
@@ -32,8 +36,9 @@ def frozen(model: Any) -> set[str]:
 
 
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
-    with no_garbage_collection():
-        made = walk(model, inputs, options.training, custom, options.center == "activation" and not check)
+    with WALKING, looking(model) as looks, no_garbage_collection():
+        centring = options.center == "activation" and not check
+        made = walk(model, inputs, options.training, custom, centring, Budget.start(options), looks)
         if not parameters_of(model):
             raise ModelError("the model has no parameters, so there is nothing to initialize",
                              where=type(model).__name__, received="0 parameters",
@@ -42,10 +47,16 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
         return build_plan(made.graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
+def prepare(model: Any, inputs: Any) -> None:
+    """Give a model that has no weights yet its weights, before they are set."""
+    args, kwargs, _ = call_arguments(model, inputs)
+    build(model, args, kwargs)
+
+
 def measure(
     model: Any, inputs: Any, options: Options, seed: int
 ) -> dict[tuple[str, str, int, int], tuple[float, float]]:
-    return record(model, inputs, training=options.training, seed=seed)
+    return record(model, inputs, training=options.training, seed=seed, budget=Budget.start(options))
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "prepare", "understands"]

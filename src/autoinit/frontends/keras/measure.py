@@ -8,9 +8,11 @@ import numpy as np
 from keras.src import backend
 
 from ...errors import TraceError
+from ..budget import Budget
 from ..custom import CustomRules
+from ..lock import WALKING
 from .replay import untouched_state
-from .state import untouched
+from .state import looking
 from .tape import Entry
 from .variables import as_array, is_float, layers_of
 from .walk import Walk, walk
@@ -18,13 +20,22 @@ from .walk import Walk, walk
 Key = tuple[str, str, int, int]
 
 
-def record(model: Any, inputs: Any, *, training: bool, seed: int) -> dict[Key, tuple[float, float]]:
+def record(
+    model: Any, inputs: Any, *, training: bool, seed: int, budget: Budget | None = None
+) -> dict[Key, tuple[float, float]]:
     """Mean and variance of every floating tensor on noise (or the user's batch); the model's state stays as it is."""
-    return moments_of(walk(model, inputs, training, CustomRules()), model, seed)
+    with WALKING, looking(model) as looks:
+        made = walk(model, inputs, training, CustomRules(), budget=budget, looks=looks)
+        return _moments(made, model, seed, looks)
 
 
 def moments_of(made: Walk, model: Any, seed: int) -> dict[Key, tuple[float, float]]:
     """The same for a model that was walked already, with its weights as they are now."""
+    with WALKING, looking(model) as looks:
+        return _moments(made, model, seed, looks)
+
+
+def _moments(made: Walk, model: Any, seed: int, looks: looking) -> dict[Key, tuple[float, float]]:
     moments: dict[Key, tuple[float, float]] = {}
 
     def observe(entry: Entry, values: list[Any]) -> None:
@@ -32,18 +43,23 @@ def moments_of(made: Walk, model: Any, seed: int) -> dict[Key, tuple[float, floa
             if is_float(out.dtype) and 0 not in out.shape:
                 moments[entry.module, entry.name, entry.occurrence, k] = mean_and_variance(value)
 
-    replayed(made, model, seed, observe)
+    replayed(made, model, seed, observe, looks)
     return moments
 
 
-def replayed(made: Walk, model: Any, seed: int, observe: Any = None) -> list[Any]:
-    """The model's outputs on sampled inputs, by its tape."""
+def replayed(
+    made: Walk, model: Any, seed: int, observe: Any = None, looks: looking | None = None
+) -> list[Any]:  # fmt: skip
+    """The model's outputs on sampled inputs, by its tape. `looks`: the context that keeps the model as it is."""
+    if looks is None:
+        with WALKING, looking(model) as looks:
+            return replayed(made, model, seed, observe, looks)
     given: dict[int, Any] = {}
     rng = np.random.default_rng(seed)
     for leaf in made.leaves:
         given[leaf.position] = made.sample(leaf.position, rng)
     try:
-        with untouched(model), untouched_state(other_seeds(model, seed)):
+        with looks.within(), untouched_state(other_seeds(model, seed)):
             values = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
     except Exception as error:
         raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,

@@ -62,11 +62,12 @@ def _tensorflow_dispatch(tracer: Tracer) -> Iterator[None]:
             return _followed(tracer, op, tuple(args), dict(kwargs))
 
     dispatcher = Dispatcher()
-    dispatcher.register()
     try:
+        dispatcher.register()
         yield
     finally:
-        dispatch._GLOBAL_DISPATCHERS.remove(dispatcher)
+        if dispatcher in dispatch._GLOBAL_DISPATCHERS:
+            dispatch._GLOBAL_DISPATCHERS.remove(dispatcher)
 
 
 @contextmanager
@@ -76,8 +77,9 @@ def _torch_dispatch(tracer: Tracer) -> Iterator[None]:
             return NotImplemented
         return _followed(tracer, function, tuple(args), dict(kwargs or {}))
 
-    KerasTensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
     try:
+        KerasTensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
         yield
     finally:
-        del KerasTensor.__torch_function__  # type: ignore[attr-defined]
+        if "__torch_function__" in vars(KerasTensor):
+            del KerasTensor.__torch_function__  # type: ignore[attr-defined]

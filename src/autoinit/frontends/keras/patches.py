@@ -6,10 +6,9 @@ Patches are global to the process: they are installed under a lock, inside a ``t
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from types import ModuleType
 from typing import Any
 
@@ -20,13 +19,14 @@ from keras.src.backend.common.keras_tensor import any_symbolic_tensors
 from keras.src.layers import layer as layer_module
 from keras.src.ops import operation
 
+from ..carried_out import carried_out
+from ..lock import WALKING
+from .apart import private_value
 from .backend_calls import DRAWS, as_operation, counterpart, functions
 from .call import is_number
 from .loops import CONTROL, follow_steps
 from .native import native_functions
 from .tracer import Tracer
-
-LOCK = threading.RLock()
 
 Undo = list[tuple[Any, str, Any]]
 MISSING = object()
@@ -36,7 +36,7 @@ MISSING = object()
 def tracing(tracer: Tracer) -> Iterator[None]:
     """Inside, everything that happens to symbolic tensors and parameters is recorded by `tracer`."""
     undo: Undo = []
-    with LOCK, names_kept(), native_functions(tracer), backend.StatelessScope(initialize_variables=False):
+    with WALKING, names_kept(), native_functions(tracer), backend.StatelessScope(initialize_variables=False):
         try:
             _patch_calls(tracer, undo)
             _patch_comparisons(tracer, undo)
@@ -45,11 +45,17 @@ def tracing(tracer: Tracer) -> Iterator[None]:
             _patch_backend(tracer, undo)
             yield
         finally:
-            for owner, name, original in reversed(undo):
-                if original is MISSING:
-                    delattr(owner, name)
-                else:
-                    setattr(owner, name, original)
+            carried_out(partial(_undone, undo))
+
+
+def _undone(undo: Undo) -> None:
+    while undo:
+        owner, name, original = undo[-1]
+        if original is not MISSING:
+            setattr(owner, name, original)
+        elif name in owner.__dict__:
+            delattr(owner, name)
+        undo.pop()
 
 
 @contextmanager
@@ -78,6 +84,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     @wraps(plain_call)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer.tick()
         if tracer.idle:
             return plain_call(self, *args, **kwargs)
         if isinstance(self, layers.Layer):
@@ -88,12 +95,15 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     @wraps(plain_symbolic)
     def symbolic_call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        tracer.tick()
         if tracer.idle:
             return plain_symbolic(self, *args, **kwargs)
         return tracer.operation(self, args, kwargs)
 
     @wraps(plain_build)
     def maybe_build(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if tracer.elsewhere:
+            return plain_build(self, *args, **kwargs)
         if self.built:
             return None
         with tracer.pause():
@@ -184,9 +194,12 @@ def _patch_variables(tracer: Tracer, undo: Undo) -> None:
 
 def _symbolic_value(tracer: Tracer, plain: property) -> property:
     def value(self: Any) -> Any:
-        if tracer.idle or not tracer.is_parameter(self):
+        if not tracer.idle and tracer.is_parameter(self):
+            return self._maybe_autocast(tracer.leaf(self))
+        if tracer.elsewhere or not (tracer.closed if tracer.idle else tracer.foreign):
             return plain.fget(self)  # type: ignore[misc]
-        return self._maybe_autocast(tracer.leaf(self))
+        own = private_value(self, tracer.private)
+        return plain.fget(self) if own is None else self._maybe_autocast(own)  # type: ignore[misc]
 
     return property(value)
 
@@ -208,6 +221,7 @@ def _redirected(tracer: Tracer, sub: str, function: Any) -> Callable[..., Any]:
 
     @wraps(function)
     def redirected(*args: Any, **kwargs: Any) -> Any:
+        tracer.tick()
         if tracer.idle:
             return function(*args, **kwargs)
         if control is not None:

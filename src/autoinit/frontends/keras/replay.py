@@ -17,6 +17,7 @@ from keras.src.ops.nn import ConvTranspose
 from numpy.typing import NDArray
 
 from ...core.graph import Constant
+from .apart import Apart, code_of
 from .call import is_tensor
 from .tape import Entry, Tape, mapped
 from .variables import as_array
@@ -126,6 +127,11 @@ def run_entry(entry: Entry, args: Any, kwargs: Any) -> list[Any]:
 
 def call_really(op: Any, args: Any, kwargs: Any, whole: bool) -> Any:
     """The real operation, or layer under its own autocasting, on real tensors."""
+    with code_of(op):
+        return _called(op, args, kwargs, whole)
+
+
+def _called(op: Any, args: Any, kwargs: Any, whole: bool) -> Any:
     if whole:
         with _autocast(op):
             quantized = getattr(op, "quantization_mode", None) is not None
@@ -155,7 +161,7 @@ def _autocast(layer: Any) -> Iterator[None]:
 @contextmanager
 def untouched_state(seeds: list[tuple[Any, Any]] | None = None) -> Iterator[None]:
     """No variable changes inside; `seeds` gives seed states (variable, value) other values."""
-    with backend.StatelessScope(state_mapping=seeds or [], initialize_variables=False), without_gradients():
+    with Apart(seeds), without_gradients():
         yield
 
 

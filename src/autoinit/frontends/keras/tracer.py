@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 
 from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
+from ..budget import Budget
 from ..custom import CustomRules
 from ..views import whole_view
 from .ancestry import TapeAncestry
+from .apart import Copies
 from .call import Call, is_tensor
 from .centring import Marking
 from .equivalents import equivalent, equivalent_operation
@@ -44,7 +46,9 @@ from .variables import as_array, is_float, shape_of, values_of
 class Tracer:
     """Records the neutral graph, and the tape, of everything that happens while it is active."""
 
-    def __init__(self, parameters: dict[str, Any], custom: CustomRules, training: bool) -> None:
+    def __init__(
+        self, parameters: dict[str, Any], custom: CustomRules, training: bool, budget: Budget | None = None
+    ) -> None:
         self.graph, self.tape = Graph(), Tape()
         self.training = training
         self.custom = custom
@@ -53,6 +57,12 @@ class Tracer:
         self.suppressed = 0
         self.marking: Marking | None = None
         """Puts subtractions behind activations, if they are to be centred."""
+        self.budget = Budget() if budget is None else budget
+        self.closed = 0
+        """Positive while code runs that cannot be followed."""
+        self.foreign = True
+        """Whether code of a layer that is not Keras' own is running: it reads copies of variables, in `private`."""
+        self.private: Copies = {}
         self._paused = 0
         self._thread = get_ident()
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -154,6 +164,16 @@ class Tracer:
         """Whether Keras is to work as it always does: in a pause, and in all other threads."""
         return self._paused > 0 or get_ident() != self._thread
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether this is another thread than the one that walks: nothing of ours is its concern."""
+        return get_ident() != self._thread
+
+    def tick(self) -> None:
+        """One more call of an operation, followed or not: a walk has to end."""
+        if get_ident() == self._thread:
+            self.budget.spend(f"layer '{self.module}'" if self.module else "")
+
     @contextmanager
     def pause(self) -> Iterator[None]:
         """Keras as it is, without us."""
@@ -187,6 +207,8 @@ class Tracer:
         with self.pause():
             try:
                 outputs = output_spec(op, args, kwargs)
+            except AutoInitError:
+                raise
             except Exception as error:
                 return self._shown_by_sample(op, args, kwargs, error)
             unknown = any(None in tensor.shape for tensor in output_tensors(outputs))
@@ -195,6 +217,8 @@ class Tracer:
     def _shown_by_sample(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], error: Exception) -> Any:
         try:
             return self.replay.outputs(op, args, kwargs)
+        except AutoInitError:
+            raise
         except Exception:
             raise error from None
 
@@ -241,7 +265,8 @@ class Tracer:
 
     def layer(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One call of a layer: taken whole, or entered."""
-        outer = self.module
+        outer, foreign = self.module, self.foreign
+        self.foreign = not type(layer).__module__.startswith("keras.")
         if self.depth:
             self.module = f"{outer}/{layer.name}" if outer else layer.name
         self.depth += 1
@@ -260,7 +285,7 @@ class Tracer:
             begin = self.marking.count()
             return self.marking.layer(layer, args, self._entered(layer, function, args, kwargs), begin)
         finally:
-            self.module = outer
+            self.module, self.foreign = outer, foreign
             self.depth -= 1
 
     def _entered(self, op: Any, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -281,6 +306,8 @@ class Tracer:
         args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)
         try:
             outputs = self._found_out(op, args, kwargs)
+        except AutoInitError:
+            raise
         except Exception:
             raise TraceError(
                 f"the model's call failed: {type(error).__name__}: {_first_lines(error)}",
@@ -302,13 +329,20 @@ class Tracer:
 
     def _found_out(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The outputs of what cannot be followed: its backend traces it, or it runs on a sample."""
-        with self.pause():
-            try:
-                outputs = backend.compute_output_spec(op.call, *args, **kwargs)
-            except Exception:
-                return self.replay.outputs(op, args, kwargs)
-            unknown = any(None in tensor.shape for tensor in output_tensors(outputs))
-            return self.replay.outputs(op, args, kwargs) if unknown else outputs
+        self.closed += 1
+        try:
+            with self.pause():
+                try:
+                    outputs = backend.compute_output_spec(op.call, *args, **kwargs)
+                except AutoInitError:
+                    raise
+                except Exception:
+                    return self.replay.outputs(op, args, kwargs)
+                unknown = any(None in tensor.shape for tensor in output_tensors(outputs))
+                return self.replay.outputs(op, args, kwargs) if unknown else outputs
+        finally:
+            self.closed -= 1
+            self.private.clear()
 
     def _with_rule(self, rule: Any, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args, kwargs = self._with_leaves(args), self._with_leaves(kwargs)

@@ -13,12 +13,14 @@ from keras.src import backend
 from ...core.graph import Graph, Value
 from ...core.signal import Signal
 from ...errors import AutoInitError, InputError, TraceError
+from ..budget import Budget
 from ..custom import CustomRules, patched_functions
+from ..lock import WALKING
 from .centring import Marking
 from .inputs import UNKNOWN_VOCABULARY, Leaf, call_arguments, symbolic, with_sizes
-from .patches import LOCK, names_kept, tracing
+from .patches import names_kept, tracing
 from .recursion import deep_enough
-from .state import untouched
+from .state import looking, untouched
 from .tape import flattened, mapped
 from .tracer import Tracer
 from .variables import describe_parameters, is_float, layers_of, parameters_of
@@ -39,15 +41,18 @@ class Walk:
         return self.leaves[position].sample(rng, self.tracer.vocabularies.get(position))
 
 
-def walk(model: Any, inputs: Any, training: bool, custom: CustomRules, centring: bool = False) -> Walk:
+def walk(
+    model: Any, inputs: Any, training: bool, custom: CustomRules, centring: bool = False,
+    budget: Budget | None = None, looks: looking | None = None,
+) -> Walk:  # fmt: skip
+    """Follow `model` once. `looks`: the context that keeps it as it is; a model without weights keeps those it gets
+    if there is none."""
     args, kwargs, notes = call_arguments(model, inputs)
-    build(model, args, kwargs)
-    made = _walk(model, args, kwargs, training, custom, centring)
-    indices = [leaf for leaf in made.leaves if leaf.is_signal and leaf.position in made.tracer.vocabularies]
-    if indices:  # floating inputs that are looked up in a table
-        for leaf in indices:
-            leaf.as_indices = True
-        made = _walk(model, args, kwargs, training, custom, centring)
+    budget = Budget() if budget is None else budget
+    with WALKING:
+        build(model, args, kwargs)
+        kept = untouched(model) if looks is None else looks.within()
+        made = _walked(model, args, kwargs, training, custom, centring, budget, kept)
     made.graph.notes += notes
     for leaf in made.leaves:
         if leaf.is_guessed and leaf.position not in made.tracer.vocabularies:
@@ -58,13 +63,26 @@ def walk(model: Any, inputs: Any, training: bool, custom: CustomRules, centring:
     return made
 
 
+def _walked(
+    model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool,
+    budget: Budget, kept: untouched,
+) -> Walk:  # fmt: skip
+    made = _walk(model, args, kwargs, training, custom, centring, budget, kept)
+    indices = [leaf for leaf in made.leaves if leaf.is_signal and leaf.position in made.tracer.vocabularies]
+    if indices:  # floating inputs that are looked up in a table
+        for leaf in indices:
+            leaf.as_indices = True
+        made = _walk(model, args, kwargs, training, custom, centring, budget, kept)
+    return made
+
+
 def build(model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Give an unbuilt model its weights, as calling it on data would."""
     if all(layer.built for layer in layers_of(model)):
         return
     abstract_args, abstract_kwargs = symbolic((args, kwargs), batch=False)
     try:
-        with LOCK:
+        with WALKING:
             if isinstance(model, keras.Sequential):
                 model.build(abstract_args[0].shape)
             else:
@@ -79,10 +97,11 @@ def build(model: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
 
 
 def _walk(
-    model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool
-) -> Walk:
+    model: Any, args: list[Any], kwargs: dict[str, Any], training: bool, custom: CustomRules, centring: bool,
+    budget: Budget, kept: untouched,
+) -> Walk:  # fmt: skip
     parameters = parameters_of(model)
-    tracer = Tracer(parameters, custom, training)
+    tracer = Tracer(parameters, custom, training, budget)
     leaves = [leaf for leaf in flattened((args, kwargs)) if isinstance(leaf, Leaf)]
     signals: dict[int, Signal] = {}
     made = Walk(tracer.graph, signals, tracer, leaves, [])
@@ -98,7 +117,7 @@ def _walk(
         try:
             with (
                 deep_enough(model),
-                untouched(model),
+                kept,
                 tracing(tracer),
                 patched_functions(custom, tracer, _function_node),
             ):

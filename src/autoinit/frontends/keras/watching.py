@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..custom import CustomRules
+from ..lock import WALKING
 from .inputs import Leaf, call_arguments
 from .measure import Key, replayed
+from .state import looking
 from .tape import Entry, flattened
 from .variables import as_array, parameters_of
 from .walk import Walk, walk
@@ -43,7 +45,8 @@ class Probe:
                 if key in wanted:
                     found[key] = statistics(value)
 
-        replayed(self._walked(inputs), self.model, seed, observe)
+        with WALKING, looking(self.model) as looks:
+            replayed(self._walked(inputs, looks), self.model, seed, observe, looks)
         return found
 
     def _fetch_weights(self) -> None:
@@ -51,13 +54,14 @@ class Probe:
         if hasattr(self.model, "jax_state_sync"):
             self.model.jax_state_sync()
 
-    def _walked(self, inputs: Any) -> Walk:
+    def _walked(self, inputs: Any, looks: looking) -> Walk:
         """The model's tape, made for the first batch; later batches of the same shapes take its place."""
         args, kwargs, _ = call_arguments(self.model, inputs)
         leaves = [leaf for leaf in flattened((args, kwargs)) if isinstance(leaf, Leaf)]
         made = self._walk
         if made is None or [(a.shape, a.dtype) for a in made.leaves] != [(b.shape, b.dtype) for b in leaves]:
-            made = self._walk = walk(self.model, inputs, self.training, CustomRules())
+            made = walk(self.model, inputs, self.training, CustomRules(), looks=looks)
+            self._walk = made if looks.was_built else None  # weights that are gone afterwards are no use later
         else:
             for known, given in zip(made.leaves, leaves, strict=True):
                 known.item = given.item
