@@ -12,7 +12,8 @@ from autoinit import Input
 from ..entry import Entry
 from .declare import entry
 
-SIZE, BATCH = 160, 4
+SIZE, LARGER, BATCH = 160, 192, 4
+"""Models with strides up to 64 take the larger images."""
 KINDS = {
     "DetectionModel": (
         "yolov3", "yolov3-spp", "yolov3-tiny", "yolov5n", "yolov5n-p6", "yolov6n", "yolov8n", "yolov8n-p2",
@@ -23,7 +24,7 @@ KINDS = {
     "SegmentationModel": ("yolov8n-seg", "yolov8n-seg-p6", "yolov9c-seg", "yolo11n-seg", "yolo12n-seg", "yolo26n-seg"),
     "PoseModel": ("yolov8n-pose", "yolov8n-pose-p6", "yolo11n-pose", "yolo12n-pose", "yolo26n-pose"),
     "OBBModel": ("yolov8n-obb", "yolo11n-obb", "yolo12n-obb", "yolo26n-obb"),
-    "ClassificationModel": ("yolov8n-cls", "yolo11n-cls", "yolo11-cls-resnet18", "yolov8-cls-resnet50", "yolo12n-cls",
+    "ClassificationModel": ("yolov8n-cls", "yolo11n-cls", "yolov8-cls-resnet50", "yolo12n-cls",
                             "yolo26n-cls"),
     "SemanticSegmentationModel": ("yolo26n-sem",),
     "DepthModel": ("yolo26n-depth",),
@@ -53,7 +54,8 @@ def make(kind: str, file: str, tasks: Any) -> nn.Module:
 
 
 def declared(kind: str, file: str) -> Entry:
-    images: Any = (BATCH, 3, SIZE, SIZE)
+    size = LARGER if file.endswith("p6") else SIZE
+    images: Any = (BATCH, 3, size, size)
     inputs = (images, Input((BATCH, CLASSES, 512))) if kind.startswith("YOLOE") else images
     return entry("ultralytics", "ultralytics.nn.tasks", file, kind, partial(make, kind, file), inputs)
 

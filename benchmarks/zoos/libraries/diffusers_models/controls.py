@@ -37,7 +37,7 @@ ENTRIES = [
              "num_attention_heads": 2, "joint_attention_dim": 32, "pooled_projection_dim": 32,
              "axes_dims_rope": [4, 4, 8]}),
     control("SparseControlNetModel",
-            {"sample": (1, 4, 4, 16, 16), "timestep": steps(1), "encoder_hidden_states": (1, 12, 32),
+            {"sample": (1, 4, 4, 16, 16), "timestep": steps(1), "encoder_hidden_states": (4, 12, 32),
              "controlnet_cond": (1, 4, 4, 16, 16), "conditioning_mask": torch.ones(1, 1, 4, 16, 16)},
             {"in_channels": 4, "conditioning_channels": 4, "block_out_channels": (16, 32), "norm_num_groups": 8,
              "layers_per_block": 1, "cross_attention_dim": 32, "num_attention_heads": 4, "attention_head_dim": 8,

@@ -56,7 +56,7 @@ ENTRIES = [
          {"block_out_channels": (16, 32), "norm_num_groups": 8, "cross_attention_dim": 32, "attention_head_dim": 8,
           "layers_per_block": 1, "down_block_types": ("CrossAttnDownBlock3D", "DownBlock3D"),
           "up_block_types": ("UpBlock3D", "CrossAttnUpBlock3D")}),
-    unet("UNetMotionModel", CLIP,
+    unet("UNetMotionModel", {**CLIP, "encoder_hidden_states": (4, TEXT, 32)},
          {"block_out_channels": (16, 32), "norm_num_groups": 8, "cross_attention_dim": 32, "num_attention_heads": 4,
           "layers_per_block": 1, "down_block_types": ("CrossAttnDownBlockMotion", "DownBlockMotion"),
           "up_block_types": ("UpBlockMotion", "CrossAttnUpBlockMotion")}),

@@ -57,7 +57,7 @@ ENTRIES = [
            "patch_size": (1, 2, 2), "rope_scale": (2.0, 1.0, 1.0), "concat_padding_mask": True}),
     video("EasyAnimateTransformer3DModel", CLIP,
           {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 16, "text_embed_dim": 32,
-           "sample_width": 8, "sample_height": 8}),
+           "sample_width": 8, "sample_height": 8, "patch_size": 2, "mmdit_layers": 1}),
     video("ConsisIDTransformer3DModel", FRAMES,
           {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 16, "text_embed_dim": 32,
            "sample_width": 8, "sample_height": 8, "sample_frames": 13, "patch_size": 2,
