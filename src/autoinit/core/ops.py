@@ -25,6 +25,11 @@ VOCABULARY: dict[str, str] = {
     "elementwise": "(*operands, broadcast); fn: name in core.activations.FUNCTIONS; params: floats; "
     "scalars: {operand position: number} for operands that are plain numbers",
     "affine": "(x, scale, shift): scale and shift are constants that broadcast to x; rules/affine.py",
+    # complex numbers and Fourier transforms: rules/complex.py
+    "complex": "(x, [y]); kind: join (x + iy), pair (x has a last axis of two, which becomes one number), "
+    "turn (times a number; factor: its real and imaginary part)",
+    "complex_part": "(z); kind: real, imaginary, both (adds a last axis of two), modulus, angle",
+    "fourier": "(x); axes; sizes: places per axis; made: coefficients per axis; scale",
     # softmax and attention: rules/attention.py
     "softmax": "(x); axis; log: bool",
     "attention": "(q, k, v, [mask]); (..., tokens, features); causal; scale; dropout; "
@@ -77,5 +82,6 @@ VOCABULARY: dict[str, str] = {
     "activation, gate: names of functions; gate_order: where each gate of `core.cells` lies in the weights; "
     "reset_after: bool; recurrent_dropout; forget_bias",
     # anything else: core/unknown.py
-    "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported",
+    "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported; complex: which of the "
+    "operands are",
 }

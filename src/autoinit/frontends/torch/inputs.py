@@ -9,8 +9,10 @@ import numpy as np
 import torch
 from torch import nn
 
+from ...core.exchangeable import complex_sample
 from ...core.inputs import Input, measured_input
 from ...core.signal import Signal
+from ...core.unknown import measured
 from ...errors import InputError
 
 EXAMPLES = "a tensor, a shape such as (8, 3, 32, 32), autoinit.Input(...), or a tuple or dict of these"
@@ -68,7 +70,8 @@ def dtype_of(item: Input, model: nn.Module) -> torch.dtype:
     dtype = getattr(torch, item.dtype, None) if isinstance(item.dtype, str) else item.dtype
     if not isinstance(dtype, torch.dtype):
         raise InputError("unknown dtype", where="Input", received=repr(item.dtype), fix="dtype='float32' or 'int64'")
-    if not dtype.is_floating_point and dtype is not torch.bool and item.vocabulary is None:
+    counted = not dtype.is_floating_point and not dtype.is_complex and dtype is not torch.bool
+    if counted and item.vocabulary is None:
         raise InputError("an integer input needs the range of its values", where="Input", received=str(dtype),
                          fix="Input(shape, vocabulary=1000), or give an integer tensor")  # fmt: skip
     return dtype
@@ -87,6 +90,10 @@ def signal_of(item: Any) -> Signal | None:
         if item.device.type == "meta":
             return Input(tuple(item.shape)).signal()
         return measured_input(item.detach().to(torch.float64).cpu().numpy())
+    if isinstance(item, torch.Tensor) and item.is_complex():
+        if item.device.type == "meta":
+            return Input(tuple(item.shape)).signal()
+        return measured(item.detach().resolve_conj().cpu().numpy())
     return None
 
 
@@ -95,4 +102,7 @@ def real_tensor(item: Any, model: nn.Module, rng: np.random.Generator) -> Any:
     if not isinstance(item, Input):
         return item
     dtype = dtype_of(item, model)
-    return torch.as_tensor(item.sample(rng)).to(dtype=dtype, device=device_of(model))
+    made = torch.as_tensor(item.sample(rng))
+    if dtype.is_complex:
+        made = torch.as_tensor(complex_sample(item.signal(), rng))
+    return made.to(dtype=dtype, device=device_of(model))

@@ -148,7 +148,8 @@ def shuffle(call: Call) -> None:
 
 
 @aten("clone", "contiguous", "to", "_to_copy", "detach", "alias", "lift", "lift_fresh", "lift_fresh_copy", "type_as",
-      "copy", "conj", "resolve_conj", "resolve_neg", "view_copy", "requires_grad", "dequantize", "real",
+      "copy", "conj", "_conj", "conj_physical", "_conj_physical", "resolve_conj", "resolve_neg", "view_copy",
+      "requires_grad", "dequantize", "real",
       )  # fmt: skip
 def identity(call: Call) -> None:
     x = call.args[0]
