@@ -72,6 +72,8 @@ VOCABULARY: dict[str, str] = {
     "write": "(base, update); fraction of the base's entries that are overwritten",
     "accumulate": "(base, update); axis; scale; rows of the update added to places of the base (index_add); pairs: "
     "E[n (n - 1)] and E[n n'] of the rows per place (None: at random); rules/scatter.py",
+    "scatter": "(base, update); axis; kind: sum mean max min prod of the rows that go to a place, the base where none "
+    "does; counts: rows per place (None: at random); include_self: the base counts too (sum, mean); rules/scatter.py",
     "triangle": "(x); lower: bool; diagonal (tril, triu)",
     "unfold": "(x); sliding windows: axis; size; step (adds a last axis)",
     "im2col": "(x); window; stride; padding; dilation (torch.nn.Unfold)",

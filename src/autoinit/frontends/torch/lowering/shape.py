@@ -247,7 +247,7 @@ def gather(call: Call) -> None:
     call.emit("identity", [current])
 
 
-@aten("scatter", "index_copy", "index_fill", "masked_scatter", "slice_scatter", "select_scatter")
+@aten("index_copy", "index_fill", "masked_scatter", "slice_scatter", "select_scatter")
 def write(call: Call) -> None:
     base = call.args[0]
     if _by_mask(call):
