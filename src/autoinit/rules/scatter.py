@@ -9,6 +9,7 @@ from ..core.expression import apply
 from ..core.extremes import Window, maximum_over
 from ..core.graph import Node
 from ..core.lineage import aligned
+from ..core.placed import Placed
 from ..core.signal import Array, Signal
 from .reduce import product_along
 from .registry import Context, rule
@@ -38,9 +39,8 @@ def accumulate(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal
 def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     """y_j = the sum, mean, maximum, minimum or product of the n_j rows that go to place j; the base where none does.
 
-    With `include_self` the base is one more term of a sum or mean. Sums are averaged over the places, weights b_j on
-    the base and w_j on each row: K_b E[b²] + E[w² n] K_u(same) + E[w² n (n - 1)] K_u(different) at one place. Extremes
-    and products are worked out for every number of rows that there is, and mixed.
+    With `include_self` the base is one more term of a sum or mean (`core.placed`). Extremes and products are worked
+    out for every number of rows that there is, and mixed.
     """
     a = node.attrs
     axis, kind = a["axis"], a["kind"]
@@ -73,29 +73,7 @@ def _counts(known: Array | None, rows: int, places: int) -> Array:
 def _weighted(base: Signal, u: Signal, axis: int, n: Array, mean: bool, own: bool) -> Signal:
     w = 1.0 / np.maximum(n + own, 1.0) if mean else np.ones_like(n)
     b = (w if own else (n == 0)).astype(float)
-    places = n.size
-
-    def apart(f: Array, g: Array) -> float:
-        """E[f_i g_j] over different places."""
-        if places < 2:
-            return float(f @ g) / max(places, 1)
-        return float(f.sum() * g.sum() - f @ g) / (places * (places - 1))
-
-    first, second = K_axes.same(u.K, axis), K_axes.different(u.K, axis)
-    cross = base.mean * u.mean
-    same = (
-        np.mean(b * b) * K_axes.same(base.K, axis)
-        + np.mean(w * w * n) * first
-        + np.mean(w * w * n * (n - 1)) * second
-        + 2 * np.mean(b * w * n) * cross
-    )
-    other = (
-        apart(b, b) * K_axes.different(base.K, axis)
-        + apart(w * n, w * n) * second
-        + 2 * apart(b, w * n) * cross
-    )
-    level = float(np.mean(b)) * base.mean + float(np.mean(w * n)) * u.mean
-    return Signal(base.shape, level, np.stack([same, other], axis=axis))
+    return Placed(base, u, axis, n, b, w).signal()
 
 
 def _extremes(u: Signal, axis: int, n: Array, smallest: bool) -> tuple[float, Array]:

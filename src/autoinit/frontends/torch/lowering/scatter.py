@@ -32,8 +32,13 @@ def accumulate(call: Call) -> None:
     if not _fits(base, update, axis):
         write(call)
         return
-    call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=float(call.get("alpha", 1)),
-              pairs=_pairs(sample_of(call.tracer, index), base.shape[axis], axis))  # fmt: skip
+    known, alpha = sample_of(call.tracer, index), float(call.get("alpha", 1))
+    if alpha == 1.0:
+        call.emit("scatter", [base, update], [call.outputs[0]], axis=axis, kind="sum", include_self=True,
+                  counts=_rows_per_place(known, base.shape[axis], axis))  # fmt: skip
+    else:
+        call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=alpha,
+                  pairs=_pairs(known, base.shape[axis], axis))  # fmt: skip
 
 
 @aten("scatter_reduce", "index_reduce", "scatter")
