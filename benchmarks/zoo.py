@@ -1,9 +1,10 @@
-"""Every model of timm, transformers and torchvision: planned or not, and how close the signal comes to the target.
+"""Every model of timm, transformers, torchvision and five more libraries: planned or not, and how close to the target.
 
 python -m benchmarks.zoo                                     some models of every family
 python -m benchmarks.zoo --all --plan-only                   every model, without measuring
 python -m benchmarks.zoo --subset nightly --seeds 2
 python -m benchmarks.zoo --only 'timm:levit_128s' -v         one model: the tensors that are off
+python -m benchmarks.zoo --zoo libraries                     after python -m benchmarks.zoos.libraries.install
 """
 
 from __future__ import annotations

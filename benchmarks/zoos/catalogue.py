@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from .entry import Entry
 
-ZOOS = ("timm", "transformers", "torchvision")
+ZOOS = ("timm", "transformers", "torchvision", "libraries")
 
 
 def entries(zoos: Iterable[str] = ZOOS, everything: bool = False) -> list[Entry]:
@@ -33,6 +33,8 @@ def find(name: str) -> Entry:
         from . import torchvision_models
 
         return torchvision_models.entry(model)
+    if zoo == "libraries":
+        return next(entry for entry in _libraries(True) if entry.name == name)
     return next(entry for entry in _transformers(True) if entry.name == name)
 
 
@@ -60,8 +62,19 @@ def _transformers(everything: bool) -> list[Entry]:
     return list(transformers_models.ENTRIES)
 
 
+def _libraries(everything: bool) -> list[Entry]:
+    """Small configurations, always all of them; packages of a folder of their own."""
+    from . import library_models
+    from .torchvision_ops import load_torchvision
+
+    load_torchvision()  # ultralytics imports it
+    library_models.activate()
+    return list(library_models.ENTRIES)
+
+
 _OF_ZOO: dict[str, Callable[[bool], list[Entry]]] = {
     "timm": _timm,
     "transformers": _transformers,
     "torchvision": _torchvision,
+    "libraries": _libraries,
 }

@@ -11,6 +11,7 @@ from .lineage import aligned
 from .masks import dead_entries
 from .resemblance import TABLE
 from .signal import Signal, from_array
+from .unknown import measured
 
 MOST = 1e29
 """Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
@@ -42,7 +43,11 @@ class Constants:
 
 
 def _measured(ref: Constant, values: Any) -> Signal:
-    values = np.abs(values) if np.iscomplexobj(values) else values.astype(np.float64)
+    if np.iscomplexobj(values):
+        found = aligned(measured(np.nan_to_num(values)), ref.shape)
+        found.memo[TABLE] = True  # type: ignore[assignment]
+        return found
+    values = values.astype(np.float64)
     dead = dead_entries(values)
     live = ~dead if dead.any() and not np.all(dead) else None
     values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))

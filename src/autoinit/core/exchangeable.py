@@ -46,6 +46,12 @@ def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | 
     return np.asarray(evaluate(signal.expr, drawn), float) + np.zeros(shape)
 
 
+def complex_sample(signal: Signal, rng: np.random.Generator) -> NDArray[np.complex128]:
+    """A complex array with E[z conj(z')] = K: a real mean, the rest in equal parts, the two unrelated."""
+    real, imaginary = (sample(signal, rng) - signal.mean for _ in range(2))
+    return signal.mean + (real + 1j * imaginary) * 0.5**0.5
+
+
 def gaussian_array(
     mean: float, covariance: Array, shape: tuple[int, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:

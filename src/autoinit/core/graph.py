@@ -113,9 +113,10 @@ class Ancestry(Protocol):
         """How many entries there are to work out, without those that are `known` already; infinite if too many."""
 
     def evaluate(
-        self, value: Value, draw: Callable[[Value], NDArray[Any] | None], known: dict[Any, Any]
+        self, value: Value, draw: Callable[..., NDArray[Any] | None], known: dict[Any, Any]
     ) -> NDArray[Any] | None:
-        """The value for the drawn starts; None if an op fails. `known` keeps what was worked out."""
+        """The value for the drawn starts, draw(value, is it complex?); None if an op fails. `known` keeps what was
+        worked out."""
 
 
 @dataclass(slots=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 POINTS = 128
 ORDERS = 24
+MOST = 1e40
+"""Values are cut here, so that their squares are numbers."""
 SMALL_SHARE = 0.02
 """Parts with a smaller share of the variance do not change the shape of a sum."""
 
@@ -113,13 +115,14 @@ class ShapedAnalysis:
         if not np.all(np.isfinite(h)):
             self.problem = "the function is not finite on part of its input"
             h = np.nan_to_num(h, nan=0.0, posinf=1e30, neginf=-1e30)
+        h = np.clip(h, -MOST, MOST)
         self.expr, self.source = expr, source
         self.mean, self.second = float(h.mean()), float(np.mean(h * h))
         rows = hermite_rows()
         self._powers = np.square(rows @ h / POINTS)
         self._own = np.square(rows @ z / POINTS)
-        grown = np.asarray(evaluate(expr, z * 1.01), float)
-        ratio = np.mean(np.square(np.nan_to_num(grown))) / max(self.second, 1e-300)
+        grown = np.clip(np.nan_to_num(np.asarray(evaluate(expr, z * 1.01), float)), -MOST, MOST)
+        ratio = np.mean(np.square(grown)) / max(self.second, 1e-300)
         self.slope = float(np.log(max(ratio, 1e-300)) / (2 * np.log(1.01)))
 
     def pair(self, cov: Array) -> Array:

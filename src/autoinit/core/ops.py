@@ -27,6 +27,11 @@ VOCABULARY: dict[str, str] = {
     "elementwise": "(*operands, broadcast); fn: name in core.activations.FUNCTIONS; params: floats; "
     "scalars: {operand position: number} for operands that are plain numbers",
     "affine": "(x, scale, shift): scale and shift are constants that broadcast to x; rules/affine.py",
+    # complex numbers and Fourier transforms: rules/complex.py
+    "complex": "(x, [y]); kind: join (x + iy), pair (x has a last axis of two, which becomes one number), "
+    "turn (times a number; factor: its real and imaginary part)",
+    "complex_part": "(z); kind: real, imaginary, both (adds a last axis of two), modulus, angle",
+    "fourier": "(x); axes; sizes: places per axis; made: coefficients per axis; scale",
     # softmax and attention: rules/attention.py
     "softmax": "(x); axis; log: bool",
     "attention": "(q, k, v, [mask]); (..., tokens, features); causal; scale; dropout; "
@@ -69,6 +74,8 @@ VOCABULARY: dict[str, str] = {
     "write": "(base, update); fraction of the base's entries that are overwritten",
     "accumulate": "(base, update); axis; scale; rows of the update added to places of the base (index_add); pairs: "
     "E[n (n - 1)] and E[n n'] of the rows per place (None: at random); rules/scatter.py",
+    "scatter": "(base, update); axis; kind: sum mean max min prod of the rows that go to a place, the base where none "
+    "does; counts: rows per place (None: at random); include_self: the base counts too (sum, mean); rules/scatter.py",
     "triangle": "(x); lower: bool; diagonal (tril, triu)",
     "unfold": "(x); sliding windows: axis; size; step (adds a last axis)",
     "im2col": "(x); window; stride; padding; dilation (torch.nn.Unfold)",
@@ -79,5 +86,6 @@ VOCABULARY: dict[str, str] = {
     "activation, gate: names of functions; gate_order: where each gate of `core.cells` lies in the weights; "
     "reset_after: bool; recurrent_dropout; forget_bias",
     # anything else: core/unknown.py
-    "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported",
+    "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported; complex: which of the "
+    "operands are",
 }

@@ -33,12 +33,11 @@ from .roles import (
     weight_slots,
     why_left,
 )
-from .signal import Signal, constant
+from .signal import HUGE, Signal, constant, iid, sound
 from .unknown import passed_through, simulate
 from .weights import Part
 
 MOST_PASSES = 8
-HUGE = 1e60
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
 """Ops that keep a chain of functions whole and need no moments themselves."""
 
@@ -119,7 +118,7 @@ class Propagation:
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
         if node.op not in ELEMENTWISE:  # whatever asks for moments gets finite ones
-            signals = [None if s is None else _capped(s) or s for s in signals]
+            signals = [s if s is None or sound(s.mean, s.K) else iid(s.shape) for s in signals]
         if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
@@ -199,7 +198,10 @@ class Propagation:
                     continue
                 capped = _capped(signal)
                 if capped is not None:
-                    self.note(node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): capped")
+                    self.note(
+                        node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as that, and "
+                        "what follows is planned as if it had variance 1",
+                    )  # fmt: skip
                     self.signals[value.id] = capped
                 if signal.problem:
                     self.note(node, "warning", signal.problem)
@@ -413,6 +415,6 @@ class Propagation:
 def _capped(signal: Signal) -> Signal | None:
     """Overflow must not spread: a finite signal in place of one that is out of range; None if it is in range."""
     K = signal.K
-    if abs(signal.mean) < HUGE and bool((np.abs(K) <= HUGE).all()):
+    if sound(signal.mean, K):
         return None
     return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import COLUMNS
-from .exchangeable import sample
+from .exchangeable import complex_sample, sample
 from .graph import Node, Reference, Value
 from .signal import Signal
 from .unknown import measured
@@ -36,7 +36,7 @@ class Retrace:
     def __init__(self, run: Propagation) -> None:
         self.run = run
         self.samples: list[dict[Any, Any]] = [{} for _ in range(REPEATS)]
-        self.drawn: list[dict[int, NDArray[np.float64]]] = [{} for _ in range(REPEATS)]
+        self.drawn: list[dict[int, NDArray[Any]]] = [{} for _ in range(REPEATS)]
         self.left = BUDGET
         self.tainted: set[int] = set()
         """Values that come from samples without a weight in between."""
@@ -69,7 +69,7 @@ class Retrace:
             if not size <= (min(self.left, ENOUGH) if repeat else self.left):
                 break
             self.left -= int(size)
-            arrays = [ancestry.evaluate(v, lambda leaf, k=repeat: self.draw(leaf, k), samples)  # type: ignore[misc]
+            arrays = [ancestry.evaluate(v, lambda leaf, whole=False, k=repeat: self.draw(leaf, k, whole), samples)
                       for v in node.outputs]  # fmt: skip
             if not all(_fits(a, v) for a, v in zip(arrays, node.outputs, strict=True)):
                 return None
@@ -82,7 +82,7 @@ class Retrace:
             made.append(Signal(value.shape, mean, np.mean([c[k].K for c in collected], axis=0)))
         return tuple(made)
 
-    def draw(self, leaf: Value, repeat: int) -> NDArray[np.float64] | None:
+    def draw(self, leaf: Value, repeat: int, complex_value: bool = False) -> NDArray[Any] | None:
         """One sample of a value that the retrace starts from, the same for all that follows from it."""
         drawn = self.drawn[repeat]
         if leaf.id not in drawn:
@@ -91,7 +91,10 @@ class Retrace:
                 return None
             rng = np.random.default_rng((self.run.options.seed, leaf.id, repeat))
             columns: Any = signal.memo.get(COLUMNS)
-            drawn[leaf.id] = sample(signal, rng) if columns is None else columns.sample(rng)
+            if columns is not None:
+                drawn[leaf.id] = columns.sample(rng)
+            else:
+                drawn[leaf.id] = complex_sample(signal, rng) if complex_value else sample(signal, rng)
         return drawn[leaf.id]
 
 

@@ -36,12 +36,19 @@ from numpy.typing import NDArray
 from .expression import Expr, X, affine
 from .gaussian import analyse
 from .marginal import ShapedAnalysis, Sum
+from .ranges import inside
 
 if TYPE_CHECKING:
     from .lineage import Term
 
 Array = NDArray[np.float64]
 Profiles = tuple[Array | None, ...]
+
+HUGE = 1e60
+"""Moments beyond this are overflow: they are said, and replaced."""
+
+LARGEST_VOLATILITY = 30.0
+"""V beyond this says nothing any more: the scatter is a factor of six either way."""
 
 LONGEST_CHAIN = 48
 """Elementwise chains longer than this are cut: the intermediate tensor becomes a Gaussian source of its own."""
@@ -76,7 +83,7 @@ class Signal:
         self.terms = terms
         self.live = live
         self._deficiency: float | None = deficiency
-        self._volatility: Array | None = volatility
+        self._volatility: Array | None = sound_volatility(volatility)
         self._lazy_volatility = False
         self.memo: dict[Any, Signal] = {}
         self.parts: Sum | None = None
@@ -112,26 +119,37 @@ class Signal:
             return
         source = self.source
         K = source.K
-        mean, second = source.mean, float(K.flat[0])
         analysis = self.analysis()
         self._problem = analysis.problem
+        made = self._moments(analysis, K)
+        if not sound(*made):
+            analysis = ShapedAnalysis(self.expr, source)
+            self._problem = "its moments do not exist, or overflow: taken from samples"
+            made = self._moments(analysis, K)
+        self._mean, pairs = made
+        if affine(self.expr) is None and sound(*made):
+            self._mean, pairs = inside(self.expr, *made)
+        if any(p is not None for p in self.profiles):
+            pairs, self.profiles = _profile_through(pairs, self.profiles, float(analysis.slope))
+        self._K = pairs
+
+    def _moments(self, analysis: Any, K: Array) -> tuple[float, Array]:
+        """Mean and K of expr(source) by these integrals, with what the scatter of local variances does to them."""
+        source = self.source
+        mean, second = source.mean, float(K.flat[0])
         made = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
         made = np.clip(made, -analysis.second, analysis.second)
-        self._mean = float(analysis.mean)
-        own = float(analysis.second)
+        first, own = float(analysis.mean), float(analysis.second)
         if isinstance(analysis, ShapedAnalysis):
             shaken = analysis.shaken()
             if shaken is not None:
-                self._mean, own, made = shaken[0], shaken[1], made + shaken[2]
+                first, own, made = shaken[0], shaken[1], made + shaken[2]
         elif source.volatility is not None and affine(self.expr) is None:
-            from .volatility import moments_shifted
+            from .volatility import function_moments
 
-            power = _mean_power(self.expr, mean, second - mean * mean, self._mean)
-            self._mean, made = moments_shifted(self._mean, made, source.volatility, power)
+            first, made = function_moments(self.expr, mean, second - mean * mean, first, made, source.volatility)
         made.flat[0] = own
-        if any(p is not None for p in self.profiles):
-            made, self.profiles = _profile_through(made, self.profiles, float(analysis.slope))
-        self._K = made
+        return first, made
 
     def _integrate_shifted(self, factor: float, offset: float) -> None:
         """Moments of factor f + offset from those of f: what volatility does to the mean of f is in them already."""
@@ -193,7 +211,7 @@ class Signal:
 
     @volatility.setter
     def volatility(self, value: Array | None) -> None:
-        self._volatility, self._lazy_volatility = value, False
+        self._volatility, self._lazy_volatility = sound_volatility(value), False
 
     @property
     def ndim(self) -> int:
@@ -269,13 +287,16 @@ def _linear_share(source: Signal, expr: Expr) -> float:
     return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
 
 
-def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
-    """d log E[f] / d log(variance); 0 where the mean vanishes."""
-    step = 0.02
-    if abs(at) < 1e-9:
-        return 0.0
-    moved = float(analyse(expr, mean, max(variance, 0.0) * (1 + step)).mean)
-    return (moved / at - 1.0) / step
+def sound(mean: float, K: Array) -> bool:
+    """Numbers that arithmetic can go on with."""
+    return abs(mean) < HUGE and bool((np.abs(K) <= HUGE).all())
+
+
+def sound_volatility(V: Array | None) -> Array | None:
+    """V(0) = Var r / E[r]² is not negative, |V(S)| is not larger (Cauchy-Schwarz, where negative), 1 + V(S) positive."""
+    if V is None or not np.isfinite(V).all():
+        return None
+    return np.clip(V, -min(max(float(V.flat[0]), 0.0), 0.9), LARGEST_VOLATILITY)
 
 
 def settle_singletons(K: Array, shape: Sequence[int]) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .exchangeable import sample
+from .exchangeable import complex_sample, sample
 from .graph import Node
 from .signal import Signal, constant, from_array, iid
 
@@ -28,7 +28,7 @@ def simulate(node: Node, signals: list[Signal | None], seed: int) -> tuple[Signa
     collected: list[list[Signal]] = []
     for _ in range(REPEATS):
         try:
-            outputs = node.run([None if s is None else sample(s, rng, None) for s in signals])
+            outputs = node.run([_drawn(node, k, s, rng) for k, s in enumerate(signals)])
         except Exception:
             return None
         if outputs is None or len(outputs) != len(node.outputs):
@@ -41,6 +41,12 @@ def simulate(node: Node, signals: list[Signal | None], seed: int) -> tuple[Signa
         mean = float(np.mean([c[k].mean for c in collected]))
         made.append(Signal(value.shape, mean, np.mean([c[k].K for c in collected], axis=0)))
     return tuple(made)
+
+
+def _drawn(node: Node, slot: int, signal: Signal | None, rng: np.random.Generator) -> NDArray[Any] | None:
+    if signal is None:
+        return None
+    return complex_sample(signal, rng) if slot in node.attrs.get("complex", ()) else sample(signal, rng, None)
 
 
 def measured(array: NDArray[Any]) -> Signal:

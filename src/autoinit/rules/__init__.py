@@ -5,6 +5,7 @@ from ..core.signal import independent as _forget
 from . import (
     affine,
     attention,
+    complex,
     contract,
     convolution,
     cumulative,
@@ -29,7 +30,7 @@ independent = RuleSet({}, project=_forget)
 `paper` (``rules=rules.paper``) is that with the paper's own formulas, mistakes included."""
 
 __all__ = [
-    "RULES", "Context", "RuleSet", "affine", "attention", "contract", "convolution", "cumulative", "custom",
+    "RULES", "Context", "RuleSet", "affine", "attention", "complex", "contract", "convolution", "cumulative", "custom",
     "elementwise", "experts", "independent", "merge", "normalize", "paper", "pool", "random", "recurrent", "reduce",
     "resample", "rule", "scatter", "shape",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from ..core.fine import fine_of, remember
 from ..core.graph import Node
 from ..core.lineage import aligned, combination, cross_moment, joined
 from ..core.marginal import Sum, matters
+from ..core.placed import per_place
 from ..core.positive import sign_of, signed
 from ..core.resemblance import LINEAR, SUM
 from ..core.signal import Array, Signal, constant, from_array
@@ -74,6 +75,9 @@ def combine(
     if fn in ("add", "sub"):
         return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape, [ctx.varies(node, k) for k in (0, 1)])
     if fn in ("mul", "div"):
+        placed = _by_place(node, ctx, fn, signals)
+        if placed is not None:
+            return placed
         normalised = by_statistic(fn, signals)
         if normalised is not None:
             return normalised
@@ -89,6 +93,16 @@ def combine(
     if fn == "where":
         return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
     return two_sources(fn, params, operands, shape)
+
+
+def _by_place(node: Node, ctx: Context, fn: str, signals: list[Signal]) -> Signal | None:
+    """Sums of rows at places, times or over a known number per place (the number of rows, for a mean)."""
+    if len(signals) != 2 or signals[0].shape != node.outputs[0].shape:
+        return None
+    table = ctx.array(node, 1)
+    if table is None or table.dtype.kind not in "fiu" or (fn == "div" and not np.all(table)):
+        return None
+    return per_place(signals[0], 1.0 / table if fn == "div" else table)
 
 
 LARGE_EXPONENTIAL = 10.0

@@ -175,11 +175,12 @@ def _product(x: Signal, axes: Axes) -> tuple[float, Array]:
     """
     mean, K = x.mean, x.K
     for axis in axes:
-        mean, K = _product_along(mean, K, axis, x.shape[axis])
+        mean, K = product_along(mean, K, axis, x.shape[axis])
     return mean, K
 
 
-def _product_along(mean: float, K: Array, axis: int, n: int) -> tuple[float, Array]:
+def product_along(mean: float, K: Array, axis: int, n: int) -> tuple[float, Array]:
+    """Moments of a product of n entries along one axis (see `_product`)."""
     if n == 1:
         return mean, K
     same, different = np.take(K, 0, axis=axis), np.take(K, 1, axis=axis)

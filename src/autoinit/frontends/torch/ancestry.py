@@ -16,7 +16,8 @@ from .running import as_array
 MOST_OPS = 400
 """A value that needs more ops than this since the last weights is not traced back."""
 
-Draw = Callable[[Value], NDArray[Any] | None]
+Draw = Callable[..., NDArray[Any] | None]
+"""(value) -> a sample of it; (value, True) a complex one."""
 
 
 class OriginAncestry:
@@ -74,7 +75,7 @@ class OriginAncestry:
             made = origin.read(ask) if origin.read is not None else run_once(origin, ask, seed)
         else:
             value = self._value.get(origin)
-            drawn = None if value is None else draw(value)
+            drawn = None if value is None else draw(value, origin.dtype.is_complex)
             made = None if drawn is None else torch.as_tensor(drawn).to(origin.dtype)
         if made is None or tuple(made.shape) != origin.shape:
             raise ValueError(f"no sample of a tensor of shape {origin.shape}")

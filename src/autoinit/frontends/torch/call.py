@@ -43,9 +43,9 @@ class Call:
         for k, item in enumerate(inputs):
             if isinstance(item, torch.Tensor):
                 references.append(tracer.reference(item))
-            elif isinstance(item, (int, float, bool)):
+            elif isinstance(item, (int, float, bool, complex)):
                 references.append(None)
-                scalars[k] = float(item)
+                scalars[k] = abs(item) if isinstance(item, complex) else float(item)
             else:
                 references.append(item)
         if scalars:
@@ -69,7 +69,8 @@ class Call:
                 constant_of(self.tracer, out)
         if not carrying:
             return
-        self.emit("opaque", tensors, [self.outputs[k] for k in carrying])
+        parts = tuple(k for k, t in enumerate(tensors) if t.is_complex())
+        self.emit("opaque", tensors, [self.outputs[k] for k in carrying], **({"complex": parts} if parts else {}))
         if not self.tracer.suppressed:
             self.tracer.graph.nodes[-1].run = runner(self.func, self.args, self.kwargs, carrying)
 

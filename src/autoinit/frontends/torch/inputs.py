@@ -13,8 +13,10 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 from ...core.checks import brief, whole
+from ...core.exchangeable import complex_sample
 from ...core.inputs import Input, measured_input
 from ...core.signal import Signal
+from ...core.unknown import measured
 from ...errors import InputError
 from .structures import Unfit, is_leaf, leaves, mapped, place_in, tuple_like
 
@@ -172,10 +174,8 @@ def dtype_of(item: Input, model: nn.Module) -> torch.dtype:
     dtype = getattr(torch, dtype.removeprefix("torch."), None) if isinstance(dtype, str) else dtype
     if not isinstance(dtype, torch.dtype):
         raise InputError("unknown dtype", where="Input", received=brief(item.dtype), fix="dtype='float32' or 'int64'")
-    if dtype.is_complex:
-        raise InputError("complex inputs are not described by moments", where="Input", received=str(dtype),
-                         fix="give a complex tensor")  # fmt: skip
-    if not dtype.is_floating_point and dtype is not torch.bool and item.integers is None:
+    counted = not dtype.is_floating_point and not dtype.is_complex and dtype is not torch.bool
+    if counted and item.integers is None:
         raise InputError("an integer input needs the range of its values", where="Input", received=str(dtype),
                          fix="Input(shape, vocabulary=1000), or give an integer tensor")  # fmt: skip
     return dtype
@@ -194,6 +194,10 @@ def signal_of(item: Any) -> Signal | None:
         if item.device.type == "meta":
             return Input(tuple(item.shape)).signal()
         return measured_input(item.detach().to(torch.float64).cpu().numpy())
+    if isinstance(item, torch.Tensor) and item.is_complex():
+        if item.device.type == "meta":
+            return Input(tuple(item.shape)).signal()
+        return measured(item.detach().resolve_conj().cpu().numpy())
     return None
 
 
@@ -204,4 +208,7 @@ def real_tensor(item: Any, model: nn.Module, rng: np.random.Generator) -> Any:
     if not isinstance(item, Input):
         return item
     dtype = dtype_of(item, model)
-    return torch.as_tensor(item.sample(rng)).to(dtype=dtype, device=device_of(model))
+    made = torch.as_tensor(item.sample(rng))
+    if dtype.is_complex:
+        made = torch.as_tensor(complex_sample(item.signal(), rng))
+    return made.to(dtype=dtype, device=device_of(model))

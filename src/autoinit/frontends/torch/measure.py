@@ -74,7 +74,7 @@ class Recorder(TorchDispatchMode):
         tensors = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         for k, t in enumerate(tensors):
             key = (module, name, call, k)
-            if not t.is_floating_point() or t.numel() == 0 or (self.wanted is not None and key not in self.wanted):
+            if not _has_moments(t) or (self.wanted is not None and key not in self.wanted):
                 continue
             if self.observe is not None:
                 self.observe(key, func, args, kwargs, t)
@@ -82,9 +82,16 @@ class Recorder(TorchDispatchMode):
         return out
 
 
+def _has_moments(t: torch.Tensor) -> bool:
+    return (t.is_floating_point() or t.is_complex()) and t.numel() > 0 and t.layout is torch.strided
+
+
 def moments(t: torch.Tensor) -> tuple[float, float]:
-    """(mean, variance over the whole tensor)."""
+    """(mean, variance over the whole tensor); of complex numbers the real part of the mean, and E|z - E z|²."""
     x = t.detach()
+    if x.is_complex():
+        centre = x.mean()
+        return float(centre.real), float((x - centre).abs().square().mean())
     if x.dtype in (torch.float16, torch.bfloat16):
         x = x.float()
     mean = float(x.mean())

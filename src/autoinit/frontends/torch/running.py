@@ -48,7 +48,9 @@ def runner(func: Any, args: Any, kwargs: Any, outputs: list[int]) -> Callable[..
 def _as_tensor(array: Any, shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
     made = torch.zeros(shape) if array is None else torch.as_tensor(np.array(array))
     if dtype.is_floating_point:
+        return (made.real if made.is_complex() else made).to(dtype)
+    if dtype.is_complex:
         return made.to(dtype)
-    if dtype.is_complex:  # the power in equal parts, the two parts unrelated
-        return torch.complex(made.double(), made.double().flip(0) if made.dim() else made.double()).to(dtype) * 2**-0.5
+    if made.is_complex():
+        made = made.real
     return (made > made.mean()) if dtype is torch.bool else made.round().clamp(min=0).to(dtype)

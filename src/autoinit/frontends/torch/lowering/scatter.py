@@ -16,17 +16,64 @@ if TYPE_CHECKING:
     from ..call import Call
 
 
-@aten("index_add", "scatter_add", "scatter_reduce")
+KINDS = {
+    "sum": "sum", "add": "sum", "mean": "mean", "amax": "max", "max": "max", "amin": "min", "min": "min",
+    "prod": "prod", "multiply": "prod",
+}  # fmt: skip
+COMBINED = {"max": "maximum", "min": "minimum", "prod": "mul"}
+"""How a base that counts too meets what was reduced."""
+
+
+@aten("index_add", "scatter_add")
 def accumulate(call: Call) -> None:
     base, index = call.args[0], call["index"]
     axis = axis_of(call["dim"], base.dim())
     update = call.values.get("source", call.values.get("src"))
-    sums = call.get("reduce", "sum") == "sum" and call.get("include_self", True)
-    if not sums or not _fits(base, update, axis):
+    if not _fits(base, update, axis):
         write(call)
         return
-    call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=float(call.get("alpha", 1)),
-              pairs=_pairs(sample_of(call.tracer, index), base.shape[axis], axis))  # fmt: skip
+    known, alpha = sample_of(call.tracer, index), float(call.get("alpha", 1))
+    if alpha == 1.0:
+        call.emit("scatter", [base, update], [call.outputs[0]], axis=axis, kind="sum", include_self=True,
+                  counts=_rows_per_place(known, base.shape[axis], axis))  # fmt: skip
+    else:
+        call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=alpha,
+                  pairs=_pairs(known, base.shape[axis], axis))  # fmt: skip
+
+
+@aten("scatter_reduce", "index_reduce", "scatter")
+def reduce(call: Call) -> None:
+    """Rows reduced at the places that an index names; a plain scatter overwrites."""
+    base, kind = call.args[0], KINDS.get(str(call.get("reduce", "")))
+    update = call.values.get("source", call.values.get("src"))
+    axis = axis_of(call["dim"], max(base.dim(), 1))
+    if kind is None or base.dim() == 0 or not _fits(base, update, axis):
+        write(call)
+        return
+    index = sample_of(call.tracer, call["index"])
+    own = bool(call.get("include_self", True))
+    counts = _rows_per_place(index, base.shape[axis], axis)
+    if not own or kind in ("sum", "mean"):
+        call.emit("scatter", [base, update], axis=axis, kind=kind, counts=counts, include_self=own)
+        return
+    empty: Any = torch.ones(base.shape) if kind == "prod" else base
+    (made,) = call.emit("scatter", [empty, update], [tuple(base.shape)], axis=axis, kind=kind, counts=counts)
+    call.emit("elementwise", [base, made], fn=COMBINED[kind])
+
+
+@aten("segment_reduce")
+def segments(call: Call) -> None:
+    """Consecutive rows, reduced."""
+    data, out = call["data"], call.outputs[0]
+    axis = axis_of(call.get("axis", 0), data.dim())
+    lengths, offsets = (sample_of(call.tracer, call.get(name)) for name in ("lengths", "offsets"))
+    counts = lengths if lengths is not None else None if offsets is None else offsets.diff(dim=-1)
+    if counts is not None and counts.dim() > 1:
+        counts = counts.reshape(-1, counts.shape[-1])[0]
+    initial = float(call.get("initial", 0.0))
+    known = None if counts is None else counts.numpy().astype(float)
+    call.emit("scatter", [torch.full(out.shape, initial), data], axis=axis, kind=KINDS[str(call["reduce"])],
+              counts=known)  # fmt: skip
 
 
 @aten("index_put", "_index_put_impl")
@@ -72,9 +119,16 @@ def _fits(base: torch.Tensor, update: Any, axis: int) -> bool:
 
 def _pairs(index: Any, places: int, axis: int) -> tuple[float, float] | None:
     """(E[n (n - 1)] over places, E[n n'] over pairs of different places), n being the rows that go to a place."""
+    n = _rows_per_place(index, places, axis)
+    if n is None:
+        return None
+    total = float(n.sum())
+    return float(n @ (n - 1)) / places, (total * total - float(n @ n)) / max(places * (places - 1), 1)
+
+
+def _rows_per_place(index: Any, places: int, axis: int) -> Any:
+    """How many rows go to each place, by the first column of the indices; None if they are not known."""
     if index is None or index.numel() == 0:
         return None
     rows = index.movedim(axis, 0).reshape(index.shape[axis], -1)[:, 0] if index.dim() > 1 else index
-    n = np.bincount(rows.numpy() % places, minlength=places).astype(float)
-    total = float(n.sum())
-    return float(n @ (n - 1)) / places, (total * total - float(n @ n)) / max(places * (places - 1), 1)
+    return np.bincount(rows.numpy() % places, minlength=places).astype(float)

@@ -148,7 +148,8 @@ def shuffle(call: Call) -> None:
 
 
 @aten("clone", "contiguous", "to", "_to_copy", "detach", "alias", "lift", "lift_fresh", "lift_fresh_copy", "type_as",
-      "copy", "conj", "resolve_conj", "resolve_neg", "view_copy", "requires_grad", "dequantize", "real",
+      "copy", "conj", "_conj", "conj_physical", "_conj_physical", "resolve_conj", "resolve_neg", "view_copy",
+      "requires_grad", "dequantize", "real",
       )  # fmt: skip
 def identity(call: Call) -> None:
     x = call.args[0]
@@ -250,7 +251,7 @@ def gather(call: Call) -> None:
     call.emit("identity", [current])
 
 
-@aten("scatter", "index_copy", "index_fill", "masked_scatter", "slice_scatter", "select_scatter")
+@aten("index_copy", "index_fill", "masked_scatter", "slice_scatter", "select_scatter")
 def write(call: Call) -> None:
     base = call.args[0]
     if _by_mask(call):

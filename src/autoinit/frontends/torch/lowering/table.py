@@ -27,7 +27,8 @@ def aten(*names: str) -> Callable[[Lowering], Lowering]:
 
 
 @cache
-def _key(name: str) -> str:
+def key_of(name: str) -> str:
+    """The name of an op in the table: in-place forms are the op that they are a form of."""
     short = name.split(".", 1)[1] if name.startswith("aten.") else name
     if short in TABLE:
         return short
@@ -37,12 +38,12 @@ def _key(name: str) -> str:
 
 
 def has_lowering(name: str) -> bool:
-    return _key(name) in TABLE
+    return key_of(name) in TABLE
 
 
 def lower(call: Call) -> bool:
     """Lower a call; False if nothing is known about its op."""
-    found = TABLE.get(_key(call.name))
+    found = TABLE.get(key_of(call.name))
     if found is None:
         return False
     found(call)

@@ -1,0 +1,1 @@
+"""Models of five libraries that have their own folder of packages: see `install`."""
