@@ -62,7 +62,7 @@ def all_finite(plan: autoinit.Plan) -> bool:
     numbers = [v for t in plan.tensors for v in (t.mean, t.variance, t.tensor_variance)]
     stds = [part.std for p in plan.parameters for part in p.parts]
     return all(math.isfinite(v) and (warned or abs(v) < 1e30) for v in numbers) and all(
-        math.isfinite(s) and 1e-12 < s < 1e12 or s == 0.0 for s in stds
+        (math.isfinite(s) and 1e-12 < s < 1e12) or s == 0.0 for s in stds
     )
 
 

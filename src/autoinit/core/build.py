@@ -119,6 +119,7 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         ref = node.inputs[slot]
         if isinstance(ref, ParameterView):
             row.weight = ref.name
+            row.tied = node.op == "embedding" and ref.name in outcome.tied
     data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
     incoming = outcome.signals.get(data[0].id) if data else None
     if incoming is None or node.op == "embedding":  # indices are no signal

@@ -31,5 +31,7 @@ class Outcome:
     """Nodes that contract with a weight, and the second moment they were solved for (nan: not solved)."""
     made_of: dict[int, str] = field(default_factory=dict)
     """The parameter that the weight of a node is made of, where that is one."""
+    tied: frozenset[str] = frozenset()
+    """Embedding tables whose size a projection decides."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations whose mean is taken off."""

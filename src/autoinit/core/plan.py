@@ -88,6 +88,8 @@ class TensorPlan:
     """rule, simulated or passed."""
     shown: str = ""
     """What to call the op in reports, if not by its name: a layer that is measured after its bias is no "Add"."""
+    tied: bool = False
+    """The rows of a table whose size the projection decides that it is tied to."""
     mean_in: float | None = None
     """Of a weight layer: mean and variance (as `tensor_variance`) of the signal that comes in."""
     variance_in: float | None = None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RuleError, UserRuleError
+from .added_tables import partners
 from .bias_centring import centred_by_bias
 from .centring import Centres
 from .constants import Constants
@@ -51,11 +52,12 @@ def propagate(
     are decided.
     """
     rewritten(graph)
-    tied = set() if check else tied_tables(graph)
+    tables = tied_tables(graph)
+    tied, added = set() if check else tables, partners(graph, tables)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
     feeding = Feeding(graph)
     for _ in range(MOST_PASSES):
-        run = Propagation(graph, inputs, options, rules, check, provisional, feeding)
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added)
         outcome = run.run()
         changed = False
         for name in tied | run.decisions.drawn_later():
@@ -69,6 +71,7 @@ def propagate(
         decision = outcome.decisions.of[name]
         if decision.action == "set":
             decision.reason = "output variance of the projection that the embedding table is tied to"
+    outcome.tied = frozenset(tables)
     run.review()
     return outcome
 
@@ -78,7 +81,7 @@ class Propagation:
 
     def __init__(
         self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
-        provisional: dict[str, float], feeding: Feeding,
+        provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
     ) -> None:  # fmt: skip
         self.feeding = feeding
         self.graph, self.options, self.rules, self.check = graph, options, rules, check
@@ -86,7 +89,7 @@ class Propagation:
         self.signals: dict[int, Signal] = dict(inputs)
         self.derived: dict[int, Derived] = {}
         self.decisions = Decisions(graph, options, check, provisional)
-        self.provisional = provisional
+        self.provisional, self.partners = provisional, added
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self.constants = Constants()
@@ -189,6 +192,8 @@ class Propagation:
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
+        if self.check:
+            self._expect_of_partners()
         self.centres.report(self.outcome)
         for index, node in enumerate(self.graph.nodes):
             self.index = index
@@ -364,7 +369,7 @@ class Propagation:
         if len({view.name for view in part.weights}) == 1:
             self.outcome.made_of[self.index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)
-        target = float(self.options.variance)
+        target = self._target(ref)
         before = {v: self.decisions.scale(v) for v in part.views}
         signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
         decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
@@ -372,6 +377,22 @@ class Propagation:
             self.outcome.weight_nodes[self.index] = target
             self.solved.add(node.outputs[0].id)
         return signal
+
+    def _expect_of_partners(self) -> None:
+        """Tables that are added to a tied one are right if they have its size."""
+        tables: dict[str, tuple[int, Node]] = {}
+        for index, node in enumerate(self.graph.nodes):
+            if node.op == "embedding" and isinstance(node.inputs[0], ParameterView):
+                tables.setdefault(node.inputs[0].name, (index, node))
+        for name, (tied, size) in self.partners.items():
+            if name in tables and tied in tables:
+                second = self.signals[tables[tied][1].outputs[0].id].second
+                self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
+
+    def _target(self, ref: Reference) -> float:
+        """The second moment that an output is to have: the user's, or that of a tied table that it is added to."""
+        tied, size = self.partners.get(ref.name, ("", 0.0)) if isinstance(ref, ParameterView) else ("", 0.0)
+        return float(self.options.variance) if not tied else (size * self.provisional[tied]) ** 2
 
     def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
         if isinstance(ref, ParameterView):

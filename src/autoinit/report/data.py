@@ -98,7 +98,7 @@ def _layer(
     std = parameter.std if parameter is not None and parameter.action in ("set", "shared") else None
     variance = _number(row.tensor_variance)
     elsewhere = parameter is not None and bool(parameter.parts) and parameter.layer != row.index
-    if elsewhere and row.target is None:
+    if (elsewhere or row.tied) and row.target is None:
         word = "shared"
     else:
         word = verdict(variance if plan.checked else _number(row.variance), row.target or plan.variance)
@@ -131,7 +131,7 @@ def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
             _number(r.predicted.tensor_variance),
             r.variance,
             r.ratio,
-            verdict(r.variance, target),
+            "shared" if r.predicted.tied else verdict(r.variance, r.predicted.target or target),
             r.predicted.index,
         )
         for r in measurement.weight_layers
