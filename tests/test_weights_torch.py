@@ -315,3 +315,17 @@ class Early(nn.Module):
 def test_what_is_used_as_data_first_counts_with_the_scale_that_it_gets() -> None:
     plan = on_target(Early(), (64, 128), model_error=0.05)
     assert plan["w"].std == pytest.approx(1 / sqrt(128), rel=1e-6)
+
+
+def test_quantisation_aware_training() -> None:
+    """Weights behind the observers of torch.ao are set, and those behind quantised activations, too."""
+    from torch.ao.quantization import get_default_qat_qconfig, prepare_qat
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 32)).train()
+    model.qconfig = get_default_qat_qconfig()
+    model = prepare_qat(model)
+    plan = autoinit.initialize(model, (256, 32))
+    assert [p.action for p in plan.parameters] == ["set", "zero", "set", "zero"] and not plan.notes
+    assert plan["0.weight"].std == pytest.approx(32**-0.5, rel=1e-6)
+    assert plan["2.weight"].std == pytest.approx(32**-0.5, rel=1e-6)  # relu halves the mean square of 64

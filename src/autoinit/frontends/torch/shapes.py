@@ -158,6 +158,12 @@ def _recurrent(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: d
     return like(mode, x, (*x.shape[:2], directions * hidden)), like(mode, x, tuple(hx.shape))
 
 
+def _observed(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A quantised tensor and its mask."""
+    x = args[0]
+    return like(mode, x), wrapped(mode, torch.empty(x.shape, dtype=torch.bool, device="meta"), x.device)
+
+
 Shortcut = Callable[[FakeTensorMode, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _TABLE: dict[str, Shortcut] = {
@@ -165,6 +171,7 @@ _TABLE: dict[str, Shortcut] = {
     **dict.fromkeys(SAME_SHAPE, _same),
     **dict.fromkeys(BINARY, _binary),
     "aten.linear": _linear,
+    "aten._fused_moving_avg_obs_fq_helper": _observed,
     **{f"aten.conv{n}d": _conv for n in (1, 2, 3)},
     **{f"aten.{name}": _recurrent for name in ("gru", "rnn_tanh", "rnn_relu")},
 }

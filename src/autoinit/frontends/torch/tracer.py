@@ -42,6 +42,8 @@ UNINITIALISED = {
     for name in ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 }
 """What these make holds anything: zeros here, so that no plan depends on what lies in memory."""
+OBSERVING = {"aten._fused_moving_avg_obs_fq_helper"}
+"""What these write (ranges that they have seen) nothing else reads."""
 RESHAPED_IN_PLACE = {"aten.resize_", "aten.resize_as_"}
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
 
@@ -290,7 +292,7 @@ class Tracer(TorchDispatchMode):
         if any_fake and not self.has_lowering(name) and _decomposes(func):
             with self:
                 return func.decompose(*args, **kwargs)
-        if is_mutable(func):
+        if is_mutable(func) and not (any_fake and name in OBSERVING):
             return self._mutate(func, name, originals, flat, spec, any_fake)
         if not any_fake:
             return self._real(func, originals, tree_unflatten(flat, spec))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from ....core.graph import ParameterView
 from .arithmetic import elementwise
 from .table import aten
 
@@ -39,6 +40,17 @@ def per_channel(call: Call) -> None:
     x, scale, axis = call["self"], call["scale"], call["axis"] % call["self"].dim()
     shape = (scale.shape[0], *(1,) * (x.dim() - axis - 1))
     _quantised(call, call.emit("reshape", [scale], [shape])[0])
+
+
+@aten("_fused_moving_avg_obs_fq_helper")
+def observed(call: Call) -> None:
+    """Quantised by the range that an observer finds: the steps follow the tensor and are too fine to matter."""
+    reference = call.tracer.reference(call["self"])
+    if isinstance(reference, ParameterView):
+        call.alias(reference)
+    else:
+        call.emit("identity", [reference], [call.outputs[0]])
+    call.companions()
 
 
 def _is_weight(call: Call) -> bool:
