@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, NoReturn
 
 from .plan_fields import LARGEST
-from .plan_file import Place, PlanReader
+from .plan_file import Place, PlanReader, is_plain
 
 if TYPE_CHECKING:
     from .plan import ParameterPlan, PartPlan, Plan
@@ -81,10 +81,11 @@ class PlanCheck:
                 self._refuse("a parameter that is left alone has no parts", (*place, "parts"), f"action {entry.action}")
             for n, part in enumerate(entry.parts):
                 self._part(entry, part, (*place, "parts", n))
-        places = [center.place for center in self.plan.centers]
-        for k, name in enumerate(places):
-            if name in places[:k]:
-                self._refuse("this place is there twice", ("centers", k, "place"), f"{name!r:.200}")
+        places: set[str] = set()
+        for k, center in enumerate(self.plan.centers):
+            if center.place in places:
+                self._refuse("this place is there twice", ("centers", k, "place"), f"{center.place!r:.200}")
+            places.add(center.place)
 
     def _part(self, entry: ParameterPlan, part: PartPlan, place: Place) -> None:
         kind = self.plan.distribution if part.kind == "random" else part.kind
@@ -140,8 +141,9 @@ def check_writes(plan: Plan, where: str = "Plan.apply") -> None:
     from .plan_fields import Distribution
 
     reader = PlanReader(where)
-    reader.read(Distribution, plan.distribution, ("distribution",))
-    reader.read(bool, plan.exact, ("exact",))
-    reader.read(list[ParameterPlan], plan.parameters, ("parameters",))
-    reader.read(list[CenterPlan], plan.centers, ("centers",))
+    hints = (("distribution", Distribution), ("exact", bool), ("parameters", list[ParameterPlan]),
+             ("centers", list[CenterPlan]))  # fmt: skip
+    for name, hint in hints:
+        if not is_plain(hint)(getattr(plan, name)):
+            reader.read(hint, getattr(plan, name), (name,))
     PlanCheck(plan, where).writes()

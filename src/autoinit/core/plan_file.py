@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from math import isfinite
@@ -19,7 +20,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 import numpy as np
 
 from ..errors import PlanError
-from .plan_fields import LONGEST, MayBeMissing
+from .plan_fields import LONGEST, Between, MayBeMissing
 
 LARGEST_FILE = 2**30
 DEEPEST = 32
@@ -178,19 +179,51 @@ class PlanReader:
                         "a field that this version does not have",
                         "update autoinit, or save the plan with this version")  # fmt: skip
         made = {}
-        for name, (hint, required) in known.items():
+        for name, (hint, plain, required) in known.items():
             if name in given:
-                made[name] = self.read(hint, given[name], (*place, name))
+                item = given[name]
+                made[name] = item if plain(item) else self.read(hint, item, (*place, name))
             elif required:
                 self.refuse("a field is missing: the plan is damaged", (*place, name), "nothing", "save it again")
         return cls(**made)
 
 
 @cache
-def _known(cls: Any) -> dict[str, tuple[Any, bool]]:
-    """Field -> its type with limits, and whether it has to be there."""
+def _known(cls: Any) -> dict[str, tuple[Any, Callable[[Any], bool], bool]]:
+    """Field -> its type with limits, the quick test for it, and whether it has to be there."""
     hints = get_type_hints(cls, include_extras=True)
-    return {f.name: (hints[f.name], f.default is MISSING and f.default_factory is MISSING) for f in fields(cls)}
+    return {
+        f.name: (hints[f.name], is_plain(hints[f.name]), f.default is MISSING and f.default_factory is MISSING)
+        for f in fields(cls)
+    }
+
+
+@cache
+def is_plain(hint: Any) -> Callable[[Any], bool]:
+    """A quick test that says yes to values that are what `PlanReader.read` would return; anything else it must look at.
+
+    (A plan of a thousand layers has a hundred thousand fields.)
+    """
+    if hint is str:
+        return lambda v: type(v) is str and v.isascii() and len(v) <= LONGEST
+    if hint in (int, float, bool):
+        return lambda v: type(v) is hint
+    origin = get_origin(hint)
+    if origin is Annotated:
+        base, *limits = get_args(hint)
+        inner, (limit,) = is_plain(base), limits
+        if isinstance(limit, Between):
+            least, most = limit.least, limit.most
+            return lambda v: type(v) is int and least <= v <= most
+        return lambda v: inner(v) and not limit.wrong(v)
+    if origin is list:
+        inner = is_plain(get_args(hint)[0])
+        return lambda v: type(v) is list and all(map(inner, v))
+    if isinstance(hint, type) and is_dataclass(hint):
+        tests = [(name, plain) for name, (_, plain, _) in _known(hint).items()]
+        return lambda v: type(v) is hint and all(plain(getattr(v, name)) for name, plain in tests)
+    (inner,) = (is_plain(kind) for kind in get_args(hint) if kind is not NoneType)
+    return lambda v: v is None or inner(v)
 
 
 def written(place: Place) -> str:

@@ -22,11 +22,12 @@ from .variables import as_before, give_values, parameters_of, shape_of, values_o
 
 def apply(plan: Plan, model: Any, seed: int) -> Any:
     parameters = parameters_of(model)
+    planned = {entry.name: entry for entry in plan.parameters}
     for entry in plan.changed():
         _fits(entry, parameters.get(entry.name))
         for part in entry.parts:
             if part.kind == "centre":
-                _fits(plan[part.of], parameters.get(part.of))
+                _fits(planned[part.of], parameters.get(part.of))
     changing = [entry for entry in plan.changed() if parameters[entry.name].trainable]
     centring = prepared(plan, model)
     centred = [entry for entry in changing if any(part.kind == "centre" for part in entry.parts)]

@@ -22,11 +22,12 @@ from .sample import can_be_drawn, fill
 
 def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
     parameters = dict(model.named_parameters())
+    planned = {entry.name: entry for entry in plan.parameters}
     for entry in plan.changed():
         _fits(entry, parameters.get(entry.name), plan)
         for part in entry.parts:
             if part.kind == "centre":
-                _is_there(plan[part.of], parameters.get(part.of))
+                _is_there(planned[part.of], parameters.get(part.of))
     changing = [entry for entry in plan.changed() if parameters[entry.name].requires_grad]
     centring = prepared(plan, model)
     with torch.no_grad():
