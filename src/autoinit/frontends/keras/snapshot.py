@@ -15,6 +15,7 @@ from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from functools import cache, partial
+from operator import is_
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -87,7 +88,7 @@ class Snapshot:
         kind = type(item)
         handler = _HANDLERS.get(kind)
         if handler is None:
-            handler = _HANDLERS[kind] = next(f for types, f in _KINDS if issubclass(kind, types))
+            handler = _HANDLERS[kind] = _handler(kind)
         handler(self, item)
 
     def _more(self, items: Iterable[Any]) -> None:
@@ -202,7 +203,7 @@ class Snapshot:
             self._torch(item)
         elif package == "tensorflow":
             self._tensorflow(item)
-        elif package not in FOREIGN:
+        else:
             self._attributes(item)
 
     def _numpy_random(self, item: Any) -> None:
@@ -276,6 +277,14 @@ _KINDS: list[tuple[Any, Callable[[Snapshot, Any], None]]] = [
     ((Initializer, InputSpec, KerasTensor, Node), Snapshot._nothing), (object, Snapshot._object),
 ]  # fmt: skip
 _HANDLERS: dict[type, Callable[[Snapshot, Any], None]] = {}
+LOOKED_INTO = frozenset({"numpy", "torch", "tensorflow"})
+"""Foreign packages some of whose objects have an entry of their own."""
+
+
+def _handler(kind: type) -> Callable[[Snapshot, Any], None]:
+    found = next(f for types, f in _KINDS if issubclass(kind, types))
+    package = kind.__module__.partition(".")[0]
+    return Snapshot._nothing if found is Snapshot._object and package in FOREIGN - LOOKED_INTO else found
 
 
 @cache
@@ -293,13 +302,11 @@ def _structure(kind: type) -> tuple[list[type], list[Any]]:
 
 
 def _same(items: Any, held: list[Any]) -> bool:
-    return len(items) == len(held) and all(a is b for a, b in zip(items, held, strict=True))
+    return len(items) == len(held) and all(map(is_, items, held))
 
 
 def _same_dict(container: dict[Any, Any], keys: list[Any], values: list[Any]) -> bool:
-    return _same(dict.keys(container), keys) and all(
-        a is b for a, b in zip(dict.values(container), values, strict=True)
-    )
+    return _same(dict.keys(container), keys) and all(map(is_, dict.values(container), values))
 
 
 def _refill_dict(container: dict[Any, Any], keys: list[Any], values: list[Any]) -> None:
