@@ -38,20 +38,13 @@ def _restore(current: dict[str, Any], saved: dict[str, tuple[Any, Any]]) -> None
         del current[name]
     for name, (value, copy) in saved.items():
         current[name] = value
-        if copy is None or _same(value, copy):
+        if copy is None:
             continue
         if isinstance(value, list):
             value[:] = copy
         else:
             value.clear()
             value.update(copy)
-
-
-def _same(value: Any, copy: Any) -> bool:
-    """Does a container hold what it held? (Then it is not written: some refuse, like a frozen config.)"""
-    if isinstance(value, dict):
-        return list(value) == list(copy) and all(a is b for a, b in zip(value.values(), copy.values(), strict=True))
-    return len(value) == len(copy) and all(a is b for a, b in zip(value, copy, strict=True))
 
 
 @contextmanager
