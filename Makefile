@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: venv demo test lowest lint typecheck bench zoo clean
+.PHONY: venv demo test lowest lint typecheck bench zoo libraries clean
 
 venv: $(STAMP)
 
@@ -53,6 +53,10 @@ bench: $(STAMP)
 
 zoo: $(STAMP)
 	OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.zoo
+
+# Libraries of the zoo's group of that name, in .libraries: the environment itself stays as it is.
+libraries: $(STAMP)
+	$(BIN)/python -m benchmarks.zoos.libraries.install
 
 clean:
 	rm -rf $(VENV) $(LOWEST) signal.png .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

@@ -19,6 +19,7 @@ from typing import Any
 from .zoos import running
 from .zoos.catalogue import ZOOS, choose, entries
 from .zoos.journal import Journal
+from .zoos.libraries.install import installed
 from .zoos.listing import listing
 from .zoos.nightly import NIGHTLY
 from .zoos.progress import Progress
@@ -57,7 +58,8 @@ def names_of(options: argparse.Namespace) -> list[str]:
     exact = [n for n in options.only if not set("*?[") & set(n)]
     if exact and len(exact) == len(options.only):
         return exact
-    return choose([e.name for e in entries(options.zoo or ZOOS, options.all or bool(exact))], options.only)
+    zoos = options.zoo or (ZOOS if installed() else [zoo for zoo in ZOOS if zoo != "libraries"])
+    return choose([e.name for e in entries(zoos, options.all or bool(exact))], options.only)
 
 
 def run_all(options: argparse.Namespace, journal: Journal) -> None:

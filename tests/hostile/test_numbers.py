@@ -62,7 +62,7 @@ def all_finite(plan: autoinit.Plan) -> bool:
     numbers = [v for t in plan.tensors for v in (t.mean, t.variance, t.tensor_variance)]
     stds = [part.std for p in plan.parameters for part in p.parts]
     return all(math.isfinite(v) and (warned or abs(v) < 1e30) for v in numbers) and all(
-        (math.isfinite(s) and 1e-12 < s < 1e12) or s == 0.0 for s in stds
+        s == 0.0 or (math.isfinite(s) and 1e-12 < s < 1e12) for s in stds
     )
 
 
@@ -157,7 +157,8 @@ BOUNDED: list[tuple[str, Callable[[Tensor], Tensor]]] = [
     ("sin", torch.sin), ("cos", torch.cos), ("sigmoid", torch.sigmoid), ("tanh", torch.tanh), ("erf", torch.erf),
     ("sin 3x + 1", lambda x: torch.sin(3 * x + 1)), ("cos + 2", lambda x: torch.cos(x) + 2), ("atan", torch.atan),
     ("clamp", lambda x: x.clamp(-0.5, 2.0)), ("hardtanh", F.hardtanh), ("hardsigmoid", F.hardsigmoid),
-    ("relu6", F.relu6), ("softsign", F.softsign), ("sign", torch.sign), ("sigmoid x - 2", lambda x: torch.sigmoid(x - 2)),
+    ("relu6", F.relu6), ("softsign", F.softsign), ("sign", torch.sign),
+    ("sigmoid x - 2", lambda x: torch.sigmoid(x - 2)),
     ("gaussian bell", lambda x: torch.exp(-x.square())), ("sin cos", lambda x: torch.sin(x) * torch.cos(x)),
     ("sinc", torch.sinc),
 ]  # fmt: skip
@@ -219,8 +220,8 @@ COMPLEX: list[tuple[str, Inside, dict[str, Tensor]]] = [
     ("(1 + 2j) x", lambda s, x: ((1 + 2j) * x).abs(), {}),
     ("complex(x, y)", lambda s, x: torch.complex(x, x.roll(1, -1)).abs(), {}),
     ("x + i x", lambda s, x: (x.to(C) + 1j * x).abs(), {}),
-    ("view as complex and real", lambda s, x: torch.view_as_real(torch.view_as_complex(x.reshape(-1, 24, 2))).flatten(1),
-     {}),
+    ("view as complex and real", lambda s, x: torch.view_as_real(
+        torch.view_as_complex(x.reshape(-1, 24, 2))).flatten(1), {}),
     ("rotary", lambda s, x: torch.view_as_real(torch.view_as_complex(x.reshape(-1, 24, 2))
                                                * torch.polar(torch.ones(24), torch.arange(24.0))).flatten(1), {}),
     ("conjugate", lambda s, x: (x.to(C) * (1 + 1j)).conj().imag, {}),
@@ -301,13 +302,15 @@ SCATTERED: list[tuple[str, Inside]] = [
     ("in place", lambda s, x: zeros(x).scatter_reduce_(0, WIDE, x, "amax", include_self=False)),
     ("of relu", lambda s, x: zeros(x).scatter_reduce(0, WIDE, torch.relu(x), "amax", include_self=False)),
     ("sum over count", lambda s, x: zeros(x).scatter_add(0, WIDE, x) / COUNTS.clamp(min=1)[:, None]),
-    ("index_add over root of count", lambda s, x: zeros(x).index_add(0, INDEX, x) / COUNTS.clamp(min=1)[:, None] ** 0.5),
+    ("index_add over root of count", lambda s, x: zeros(x).index_add(0, INDEX, x) / (1.0 + COUNTS)[:, None] ** 0.5),
     ("index_add times weight", lambda s, x: zeros(x).index_add(0, INDEX, x) * (1.0 / (1 + COUNTS))[:, None]),
     ("scatter_add", lambda s, x: zeros(x).scatter_add(0, WIDE, x)),
-    ("most places empty", lambda s, x: x.new_zeros(400, FEATURES).scatter_reduce(0, WIDE, x, "mean", include_self=False)),
+    ("most places empty", lambda s, x: x.new_zeros(400, FEATURES).scatter_reduce(
+        0, WIDE, x, "mean", include_self=False)),
     ("along features", lambda s, x: x.new_zeros(200, 10).scatter_reduce(
         1, (torch.arange(FEATURES) % 10).expand(200, -1), x, "amax", include_self=False)),
-    ("all to one place", lambda s, x: x.new_zeros(2, FEATURES).scatter_reduce(0, WIDE * 0, x, "sum", include_self=False)),
+    ("all to one place", lambda s, x: x.new_zeros(2, FEATURES).scatter_reduce(
+        0, WIDE * 0, x, "sum", include_self=False)),
 ]  # fmt: skip
 
 

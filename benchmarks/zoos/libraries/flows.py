@@ -68,7 +68,7 @@ MADE = {
 
 def _inputs(name: str) -> Any:
     given = (BATCH, FEATURES)
-    return (given, (BATCH, CONTEXT)) if name in ("gmm-context", "maf-context", "nsf-context", "cnf-approximate") else given
+    return (given, (BATCH, CONTEXT)) if name.endswith(("-context", "-approximate")) else given
 
 
 ENTRIES = [entry("zuko", "zuko.flows", name, "flow", make, _inputs(name)) for name, make in MADE.items()]

@@ -195,7 +195,8 @@ class EdgeModel(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(2 * FEATURES + EDGE_FEATURES, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, FEATURES))
+        first = nn.Linear(2 * FEATURES + EDGE_FEATURES, HIDDEN)
+        self.net = nn.Sequential(first, nn.ReLU(), nn.Linear(HIDDEN, FEATURES))
 
     def forward(self, src: Tensor, dst: Tensor, edge_attr: Tensor, u: Any, batch: Any) -> Tensor:
         made: Tensor = self.net(torch.cat([src, dst, edge_attr], 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -50,7 +51,7 @@ class TwoLayers(nn.Module):
 
 def mlp(*widths: int) -> nn.Sequential:
     layers: list[nn.Module] = []
-    for a, b in zip(widths, widths[1:], strict=False):
+    for a, b in pairwise(widths):
         layers += [nn.Linear(a, b), nn.ReLU()]
     return nn.Sequential(*layers[:-1])
 
@@ -99,11 +100,18 @@ CONVOLUTIONS: dict[str, Make] = {
 }  # fmt: skip
 """Convolutions called conv(x, edge_index)."""
 
+
+def after_dense(n: Any, width: int, conv: nn.Module) -> nn.Module:
+    """A convolution without weights behind a dense layer."""
+    made: nn.Module = n.Sequential("x, edge_index", [(nn.Linear(width, width), "x -> x"), (conv, "x, edge_index -> x")])
+    return made
+
+
 SAME_WIDTH: dict[str, Callable[[Any, int], nn.Module]] = {
     "SimpleConv": lambda n, a: n.Sequential("x, edge_index", [(n.SimpleConv(), "x, edge_index -> x"), nn.Linear(a, a)]),
-    "AGNNConv": lambda n, a: n.Sequential("x, edge_index", [(nn.Linear(a, a), "x -> x"), (n.AGNNConv(), "x, edge_index -> x")]),
-    "APPNP": lambda n, a: n.Sequential("x, edge_index", [(nn.Linear(a, a), "x -> x"), (n.APPNP(4, 0.1), "x, edge_index -> x")]),
-    "LGConv": lambda n, a: n.Sequential("x, edge_index", [(nn.Linear(a, a), "x -> x"), (n.LGConv(), "x, edge_index -> x")]),
+    "AGNNConv": lambda n, a: after_dense(n, a, n.AGNNConv()),
+    "APPNP": lambda n, a: after_dense(n, a, n.APPNP(4, 0.1)),
+    "LGConv": lambda n, a: after_dense(n, a, n.LGConv()),
     "CGConv": lambda n, a: n.CGConv(a),
     "CGConv-norm": lambda n, a: n.CGConv(a, batch_norm=True),
     "GatedGraphConv": lambda n, a: n.GatedGraphConv(a, num_layers=2),
@@ -160,7 +168,9 @@ def _entry(name: str, family: str, make: Any, inputs: Any = (NODES, FEATURES)) -
     return entry("torch_geometric", "torch_geometric.nn", name, family, make, inputs)
 
 
-def _two(table: dict[str, Make], given: dict[str, Callable[[], Tensor]], inputs: Any = (NODES, FEATURES)) -> list[Entry]:
+def _two(
+    table: dict[str, Make], given: dict[str, Callable[[], Tensor]], inputs: Any = (NODES, FEATURES)
+) -> list[Entry]:
     return [_entry(name, "convolution", partial(two, make, given), inputs) for name, make in table.items()]
 
 

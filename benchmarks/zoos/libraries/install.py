@@ -54,6 +54,10 @@ def missing(target: Path) -> list[str]:
     return [name for name, version in requirements().items() if there.get(_plain(name)) != version]
 
 
+def installed() -> bool:
+    return not missing(folder())
+
+
 def activate() -> None:
     """Put the folder on the path of this process, last, and keep what it imports quiet."""
     target = folder()

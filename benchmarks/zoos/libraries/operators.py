@@ -102,6 +102,10 @@ def plane(size: int = 24, channels: int = 3) -> tuple[int, ...]:
     return (BATCH, channels, size, size)
 
 
+def complex_plane(model: nn.Module) -> Tensor:
+    return torch.complex(normal(0, *plane()), normal(1, *plane()))
+
+
 def _entry(name: str, make: Any, inputs: Any, family: str = "Fourier") -> Entry:
     return entry("neuraloperator", "neuralop.models", name, family, make, inputs)
 
@@ -119,7 +123,7 @@ ENTRIES = [
     _entry("fno2d-tanh", partial(fno, stabilizer="tanh"), plane()),
     _entry("fno2d-linear-skips", partial(fno, channel_mlp_skip="linear", fno_skip="soft-gating"), plane()),
     _entry("fno2d-superresolution", partial(fno, resolution_scaling_factor=[1, 2, 1, 1]), plane()),
-    _entry("fno2d-complex", partial(fno, complex_data=True), lambda model: torch.complex(normal(0, *plane()), normal(1, *plane()))),
+    _entry("fno2d-complex", partial(fno, complex_data=True), complex_plane),
     _entry("tfno2d-tucker", partial(fno, name="TFNO", factorization="tucker", rank=0.2), plane(), "factorised"),
     _entry("tfno2d-cp", partial(fno, name="TFNO", factorization="cp", rank=0.2), plane(), "factorised"),
     _entry("tfno2d-tt", partial(fno, name="TFNO", factorization="tt", rank=0.2), plane(), "factorised"),

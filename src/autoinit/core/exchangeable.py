@@ -49,7 +49,7 @@ def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | 
 def complex_sample(signal: Signal, rng: np.random.Generator) -> NDArray[np.complex128]:
     """A complex array with E[z conj(z')] = K: a real mean, the rest in equal parts, the two unrelated."""
     real, imaginary = (sample(signal, rng) - signal.mean for _ in range(2))
-    return signal.mean + (real + 1j * imaginary) * 0.5**0.5
+    return np.asarray(signal.mean + (real + 1j * imaginary) * 0.5**0.5)
 
 
 def gaussian_array(

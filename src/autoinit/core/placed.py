@@ -63,7 +63,7 @@ def _apart(f: Array, g: Array) -> float:
 
 def per_place(signal: Signal, table: Array | None) -> Signal | None:
     """signal times a table of constants that has one number per place, if the signal is such a sum."""
-    found = signal.memo.get(PLACED)
+    found: object = signal.memo.get(PLACED)
     if not isinstance(found, Placed) or table is None or table.ndim > signal.ndim:
         return None
     wide = table.reshape((1,) * (signal.ndim - table.ndim) + table.shape)

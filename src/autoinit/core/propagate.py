@@ -204,8 +204,8 @@ class Propagation:
                 capped = _capped(signal)
                 if capped is not None:
                     self.note(
-                        node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as that, and "
-                        "what follows is planned as if it had variance 1",
+                        node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as that, "
+                        "and what follows is planned as if it had variance 1",
                     )  # fmt: skip
                     self.signals[value.id] = capped
                 if signal.problem:

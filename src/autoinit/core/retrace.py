@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .columns import COLUMNS
 from .exchangeable import complex_sample, sample
 from .graph import Node, Reference, Value
-from .signal import Signal
+from .signal import Profiles, Signal
 from .unknown import measured
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 REPEATS = 3
 BUDGET = 2**26
 """Entries that may be sampled in one plan."""
+UNEVEN, ENTRIES = 2.0, 64
+"""A place with more than twice the mean power, measured on so many entries, counts as uneven."""
 ENOUGH = 2**20
 """What needs more entries than this is sampled once."""
 
@@ -64,6 +66,7 @@ class Retrace:
             return None
         self.tainted.update(value.id for value in node.outputs)
         collected: list[list[Signal]] = []
+        spectra: list[Profiles | None] = []
         for repeat, samples in enumerate(self.samples):
             size = sum(ancestry.size(value, samples) for value in node.outputs)
             if not size <= (min(self.left, ENOUGH) if repeat else self.left):
@@ -74,12 +77,14 @@ class Retrace:
             if not all(_fits(a, v) for a, v in zip(arrays, node.outputs, strict=True)):
                 return None
             collected.append([measured(a) for a in arrays if a is not None])
+            spectra = spectra or [frequency_profiles(a) for a in arrays]
         if not collected:
             return None
         made = []
         for k, value in enumerate(node.outputs):
             mean = float(np.mean([c[k].mean for c in collected]))
-            made.append(Signal(value.shape, mean, np.mean([c[k].K for c in collected], axis=0)))
+            K = np.mean([c[k].K for c in collected], axis=0)
+            made.append(Signal(value.shape, mean, K, profiles=spectra[k]))
         return tuple(made)
 
     def draw(self, leaf: Value, repeat: int, complex_value: bool = False) -> NDArray[Any] | None:
@@ -96,6 +101,19 @@ class Retrace:
             else:
                 drawn[leaf.id] = complex_sample(signal, rng) if complex_value else sample(signal, rng)
         return drawn[leaf.id]
+
+
+def frequency_profiles(array: Any) -> Profiles | None:
+    """How E|z|² of a complex array varies along its axes, where it does so by a lot: spectra have a few large places."""
+    if not np.iscomplexobj(array) or array.ndim < 2:
+        return None
+    power = np.square(np.abs(array))
+    found: list[NDArray[np.float64] | None] = []
+    for axis, n in enumerate(array.shape):
+        along = power.mean(axis=tuple(a for a in range(array.ndim) if a != axis))
+        told = power.size // max(n, 1) >= ENTRIES and along.max() > UNEVEN * along.mean() > 0.0
+        found.append(along / along.mean() if told else None)
+    return tuple(found)
 
 
 def _fits(array: Any, value: Value) -> bool:

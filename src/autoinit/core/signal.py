@@ -293,7 +293,7 @@ def sound(mean: float, K: Array) -> bool:
 
 
 def sound_volatility(V: Array | None) -> Array | None:
-    """V(0) = Var r / E[r]² is not negative, |V(S)| is not larger (Cauchy-Schwarz, where negative), 1 + V(S) positive."""
+    """V(0) = Var r / E[r]² is not negative, -V(S) not larger than it (Cauchy-Schwarz), and 1 + V(S) positive."""
     if V is None or not np.isfinite(V).all():
         return None
     return np.clip(V, -min(max(float(V.flat[0]), 0.0), 0.9), LARGEST_VOLATILITY)

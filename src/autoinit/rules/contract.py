@@ -233,7 +233,22 @@ def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: 
             slots[slot] = ctx.weight(node, slot, second)
             break
     assert slots[0] is not None and slots[1] is not None
-    return contract(equation, shape, slots[0], slots[1])
+    made = contract(equation, shape, slots[0], slots[1])
+    data = slots[1 - weights[0]] if weights else None
+    return made if data is None else _with_profiles(made, equation, 1 - weights[0], data)
+
+
+def _with_profiles(made: Signal, equation: str, slot: int, x: Signal) -> Signal:
+    """Along axes that a weight does not contract, E[y²] varies as that of the data does."""
+    left, out = equation.split("->")
+    if all(p is None for p in x.profiles) or made.source is not made:
+        return made
+    labels = left.split(",")[slot]
+    known = {label: p for label, p in zip(labels, x.profiles, strict=True) if p is not None}
+    made.profiles = tuple(
+        known[c] if c in known and known[c].size == n else None for c, n in zip(out, made.shape, strict=True)
+    )
+    return made
 
 
 def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
