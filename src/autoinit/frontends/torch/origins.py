@@ -179,9 +179,9 @@ class Origins:
         self._put(target, origin)
         return origin
 
-    def stands_for(self, tensor: torch.Tensor, origin: Origin) -> None:
-        """Another name of what an origin makes."""
-        self._put(tensor, origin)
+    def stands_for(self, tensor: torch.Tensor, origin: Origin | None) -> None:
+        """Another name of what an origin makes; without one, of something of which nothing is known."""
+        self._put(tensor, Origin(tensor) if origin is None else origin)
 
     def tensor_of(self, leaf: Origin) -> torch.Tensor | None:
         """The tensor that a leaf is, if it still is."""

@@ -21,15 +21,15 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ...core.graph import Constant, Graph, Node, Reference, Value
 from ..budget import Budget
 from .ancestry import OriginAncestry
 from .call import Call
+from .fake_parameters import FakeParameters
 from .known import sampled, simulated_choice
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
 from .origins import Origin, Origins
 from .origins import storage_of as _storage
-from .parameter_places import ParameterPlaces, in_c_order
 from .private_random import PrivateRandom
 from .python_calls import DATA
 from .running import as_array
@@ -73,18 +73,13 @@ class Tracer(TorchDispatchMode):
         self.counts: Counter[tuple[str, str]] = Counter()
         self._next = 0
         self._records: dict[int, Record] = {}
-        self._places = ParameterPlaces(parameters, stand_ins)
-        self._parameters = parameters
-        self._fake_parameters: dict[int, torch.Tensor] = {}
-        self._parameter_storages: dict[int, str] = {}
-        self._rewritten: set[int] = set()
-        """Storages of fake parameters that forward wrote to."""
+        self.parameters = FakeParameters(parameters, stand_ins, self.fake)
         self._shadows: dict[int, torch.Tensor] = {}
         self._made_here: dict[int, torch.Tensor] = {}
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
         self._keep: list[Any] = []
         self.random_bits = 0
-        self.origins = Origins(self._behind)
+        self.origins = Origins(self.parameters.behind)
         self.ancestry = self.graph.ancestry = OriginAncestry()
 
     # --- tensors in and out ---------------------------------------------------------------------------------------
@@ -124,26 +119,16 @@ class Tracer(TorchDispatchMode):
         """What a tensor stands for in the graph."""
         if not isinstance(tensor, FakeTensor):
             return self._constant(tensor)
-        name = self._parameter_storages.get(_storage(tensor))
-        if name is not None and id(tensor) not in self._records:
-            view = self._view_of(name, tensor)
-            if view is not None:
-                return view
         record = self._records.get(id(tensor))
         if record is None:
+            view = self.parameters.view(tensor)
+            if view is not None:
+                return view
             reference = Constant(tuple(tensor.shape), lambda: None)
             self.set(tensor, reference)
             return reference
         self._refresh(record)
         return record.reference
-
-    def _view_of(self, name: str, tensor: torch.Tensor) -> ParameterView | None:
-        """A fake (view of a) parameter by its place in the parameter."""
-        parameter = self._parameters[name]
-        shape = tuple(int(n) for n in tensor.shape)
-        whole = tensor.numel() == parameter.numel()
-        view = ParameterView(name, shape, tuple(tensor.stride()), int(tensor.storage_offset()), whole)
-        return in_c_order(view, parameter)
 
     def _refresh(self, record: Record) -> None:
         """A view whose base was written to meanwhile is derived anew."""
@@ -169,14 +154,11 @@ class Tracer(TorchDispatchMode):
         """The tensor to compute with: fake for parameters, a shadow for what was overwritten, else itself."""
         if isinstance(tensor, FakeTensor):
             return tensor
-        found = self._fake_parameters.get(id(tensor))
+        found = self._shadows.get(id(tensor))
         if found is None:
-            found = self._shadows.get(id(tensor))
+            found = self.parameters.of(tensor, self, self.fake_mode)
         if found is not None:
             return found
-        place = self._places.find(tensor)
-        if place is not None:
-            return self._fake_parameter(*place, tensor)
         view = self._real_views.get(id(tensor))
         if view is not None:
             base, func, args, kwargs, k = view
@@ -194,35 +176,6 @@ class Tracer(TorchDispatchMode):
             return made
         return tensor
 
-    def _fake_parameter(self, name: str, offset: int, tensor: torch.Tensor) -> torch.Tensor:
-        """The fake of a parameter, or the part of it that begins at `offset` and looks like `tensor`."""
-        whole = self._parameters[name]
-        fake = self._fake_parameters.get(id(whole))
-        if fake is None:
-            fake = self.fake(whole.shape, whole.dtype, whole.device, whole.stride())
-            self._fake_parameters[id(whole)] = fake
-            self._parameter_storages[_storage(fake)] = name
-            self._keep.append(whole)
-        same = (tensor.shape, tensor.stride(), offset) == (whole.shape, whole.stride(), 0)
-        if not same and tensor.dtype == whole.dtype:
-            if _storage(fake) in self._rewritten:
-                with self:
-                    fake = torch.as_strided(fake, tensor.shape, tensor.stride(), offset)
-            else:
-                with self.fake_mode:
-                    fake = torch.as_strided(fake, tensor.shape, tensor.stride(), offset)
-        self._fake_parameters[id(tensor)] = fake
-        self._keep.append(tensor)
-        return fake
-
-    def _behind(self, fake: torch.Tensor) -> torch.Tensor | None:
-        """The model's own values behind a fake (view of a) parameter."""
-        name = self._parameter_storages.get(_storage(fake))
-        if name is None:
-            return None
-        real = self._parameters[name].detach()
-        return torch.as_strided(real, fake.shape, fake.stride(), fake.storage_offset() + real.storage_offset())
-
     def data_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """``tensor.data``: a parameter's is its fake, so that writing to it is seen."""
         inner = self.incoming(tensor)
@@ -231,16 +184,17 @@ class Tracer(TorchDispatchMode):
     def assign_data(self, tensor: torch.Tensor, value: torch.Tensor) -> None:
         """``tensor.data = value``: from here on the tensor is what was given, in whatever shape and dtype."""
         inner = self.incoming(value)
-        if (tensor.shape, tensor.dtype) != (inner.shape, inner.dtype):
-            self._resized(tensor, inner)
-        self._fake_parameters.pop(id(tensor), None)
-        self._shadow(tensor, inner)
-
-    def _resized(self, tensor: torch.Tensor, like: torch.Tensor) -> None:
-        """Another shape or dtype, as Python sees it. (A tensor of the model's own is a stand-in: see `shadow.py`.)"""
+        alike = (tensor.shape, tensor.dtype) == (inner.shape, inner.dtype)
         if isinstance(tensor, FakeTensor):
-            raise RuntimeError("the data of an intermediate tensor is replaced by one of another shape or dtype")
-        DATA.__set__(tensor, torch.empty(like.shape, dtype=like.dtype, device=tensor.device))
+            if not alike:
+                raise RuntimeError("the data of an intermediate tensor is replaced by one of another shape or dtype")
+            self.origins.stands_for(tensor, self.origins.of(inner) if isinstance(inner, FakeTensor) else None)
+            written(self, tensor, self.reference(inner))
+            return
+        if not alike:  # as Python sees it: the tensor is a stand-in, see `shadow.py`
+            DATA.__set__(tensor, torch.empty(inner.shape, dtype=inner.dtype, device=tensor.device))
+        self.parameters.forget(tensor)
+        self._shadow(tensor, inner)
 
     def _shadow(self, real: torch.Tensor, replacement: torch.Tensor) -> None:
         self._shadows[id(real)] = replacement
@@ -399,16 +353,16 @@ class Tracer(TorchDispatchMode):
         """A parameter that is written to is a value from here on, and so are its views."""
         for k in positions:
             target = flat[k]
-            name = self._parameter_storages.get(_storage(target))
+            name = self.parameters.name_of(target)
             if name is None or id(target) in self._records:
                 continue
-            whole = self._fake_parameters[id(self._parameters[name])]
+            whole = self.parameters.whole(name)
             for tensor in (whole, target):
                 if id(tensor) not in self._records:
                     self._records[id(tensor)] = Record(tensor, self.reference(tensor))
             if target is not whole:
                 self._records[id(target)].base = self._records[id(whole)]
-            self._rewritten.add(_storage(whole))
+            self.parameters.rewrite(whole)
 
     def _lower_write(self, func: Any, args: Any, kwargs: Any, targets: list[torch.Tensor], made: list[Origin]) -> None:
         results = [self.fake(t.shape, t.dtype, t.device) for t in targets]
@@ -434,9 +388,7 @@ def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
     """A plain view of a parameter needs no node: it is named by its place in the parameter."""
     if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
         return False
-    storage = _storage(tensor)
-    name = tracer._parameter_storages.get(storage)
-    return name is not None and storage not in tracer._rewritten and tracer._view_of(name, tensor) is not None
+    return tracer.parameters.is_plain(tensor)
 
 
 @contextmanager
