@@ -36,7 +36,16 @@ def _pooled(op: Any, inputs: Any) -> KerasTensor:
     return KerasTensor((batch, channels, *sizes) if first else (batch, *sizes, channels), dtype=inputs.dtype)
 
 
-CORRECTED = {"DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled}
+def _gated(op: Any, x: Any) -> KerasTensor:
+    """Half of the axis (early versions of Keras say: all of it)."""
+    shape = list(x.shape)
+    shape[op.axis] //= 2
+    return KerasTensor(tuple(shape), dtype=x.dtype)
+
+
+CORRECTED = {
+    "DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled, "Glu": _gated,
+}  # fmt: skip
 """Operations whose own answer is not what they make."""
 
 
