@@ -144,9 +144,6 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
         raise ModelError("weights are set in place, and there is no model here yet", where="model",
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     made = plan(model, inputs, **options)
-    prepare = getattr(front_end_of(model), "prepare", None)
-    if prepare is not None:  # planning left a model without weights as it was
-        prepare(model, inputs)
     made.apply(model)
     return made
 
