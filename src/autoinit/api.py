@@ -166,9 +166,6 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     settings = read_options(options)
     made = _analyse(model, inputs, settings, check=False)
-    prepare = getattr(front_end_of(model), "prepare", None)
-    if prepare is not None:  # planning left a model without weights as it was
-        prepare(model, inputs)
     made.apply(model, warn=False)
     _speak(model, made, settings)
     return made

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import pytest
 from keras import layers, ops
 
 MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {}
@@ -350,7 +351,11 @@ def layers_in_containers() -> Any:
 @model
 def hashed_words() -> Any:
     inputs = keras.Input((5,), dtype="int32")
-    return keras.Model(inputs, layers.Embedding(7, 3)(layers.Hashing(7)(inputs)))
+    try:
+        hashing = layers.Hashing(7)
+    except ImportError as error:  # some versions of Keras need TensorFlow for it, whatever the backend
+        pytest.skip(str(error))
+    return keras.Model(inputs, layers.Embedding(7, 3)(hashing(inputs)))
 
 
 @model

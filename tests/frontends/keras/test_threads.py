@@ -47,7 +47,7 @@ class Innocent(threading.Thread):
 
     def __init__(self):
         super().__init__(daemon=True)
-        self.drawn, self.error, self.done = [], None, threading.Event()
+        self.drawn, self.error, self.begun, self.done = [], None, threading.Event(), threading.Event()
 
     def run(self):
         rng = np.random.default_rng(0)
@@ -59,6 +59,7 @@ class Innocent(threading.Thread):
             before = np.asarray(ops.convert_to_numpy(net(x)))
             while not self.done.is_set():
                 self.drawn.append((np.random.rand(), random.random()))
+                self.begun.set()
                 assert np.allclose(ops.convert_to_numpy(net(x)), before)
                 made = layers.Dense(2, kernel_initializer="ones")(keras.Input((3,)))
                 assert len(made._keras_history.operation._inbound_nodes) == 1
@@ -81,6 +82,7 @@ def test_a_thread_that_works_meanwhile_notices_nothing(draws):
     random.seed(7)
     other = Innocent()
     other.start()
+    assert other.begun.wait(60)
     plans = [numbers(autoinit.plan(model)) for _ in range(4)]
     autoinit.measure(model)
     other.done.set()

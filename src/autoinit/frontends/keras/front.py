@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import keras
 
@@ -16,7 +17,7 @@ from ..budget import Budget
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..lock import WALKING
-from .apply import apply
+from . import apply as applying
 from .inputs import call_arguments
 from .measure import record
 from .state import looking
@@ -24,6 +25,9 @@ from .variables import parameters_of
 from .walk import build, walk
 
 NAME = "keras"
+
+_WITHOUT_WEIGHTS: WeakKeyDictionary[Any, tuple[list[Any], dict[str, Any]]] = WeakKeyDictionary()
+"""Models that were planned before they had weights, which planning does not give them, and their inputs."""
 
 
 def understands(model: Any) -> bool:
@@ -39,6 +43,8 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
     with WALKING, looking(model) as looks, no_garbage_collection():
         centring = options.center == "activation" and not check
         made = walk(model, inputs, options.training, custom, centring, Budget.start(options), looks)
+        if not looks.was_built:
+            _WITHOUT_WEIGHTS[model] = call_arguments(model, inputs)[:2]
         if not parameters_of(model):
             raise ModelError("the model has no parameters, so there is nothing to initialize",
                              where=type(model).__name__, received="0 parameters",
@@ -47,10 +53,12 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
         return build_plan(made.graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
-def prepare(model: Any, inputs: Any) -> None:
-    """Give a model that has no weights yet its weights, before they are set."""
-    args, kwargs, _ = call_arguments(model, inputs)
-    build(model, args, kwargs)
+def apply(plan: Plan, model: Any, seed: int) -> Any:
+    """Put a plan into a model. One that had no weights when it was planned gets them now, as it was planned."""
+    planned = _WITHOUT_WEIGHTS.pop(model, None)
+    if planned is not None:
+        build(model, *planned)
+    return applying.apply(plan, model, seed)
 
 
 def measure(
@@ -59,4 +67,4 @@ def measure(
     return record(model, inputs, training=options.training, seed=seed, budget=Budget.start(options))
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "prepare", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]

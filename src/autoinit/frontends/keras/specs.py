@@ -43,8 +43,14 @@ def _gated(op: Any, x: Any) -> KerasTensor:
     return KerasTensor(tuple(shape), dtype=x.dtype)
 
 
+def _traced(op: Any, *args: Any, **kwargs: Any) -> Any:
+    """As the backend finds (early versions of Keras are wrong about these)."""
+    return backend.compute_output_spec(op.call, *args, **kwargs)
+
+
 CORRECTED = {
     "DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled, "Glu": _gated,
+    "Inner": _traced, "Cross": _traced,
 }  # fmt: skip
 """Operations whose own answer is not what they make."""
 
