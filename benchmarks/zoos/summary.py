@@ -23,9 +23,21 @@ expected there. MB: memory that planning took."""
 SHORTEST = 60
 
 
+LIBRARIES = """\
+Small models of diffusers, neuraloperator, torch_geometric, ultralytics and zuko, in the versions that
+`benchmarks/zoos/libraries/constraints.txt` pins: `make libraries`, then `python -m benchmarks.zoo --zoo libraries`."""
+
+
 def write(records: list[dict[str, Any]], folder: Path) -> None:
-    """zoo.json, zoo.md and defaults.md."""
+    """zoo.json, zoo.md and defaults.md; libraries.json and libraries.md for the group of that name."""
     records = sorted(records, key=lambda r: r["name"])
+    libraries = [r for r in records if r["name"].startswith("libraries:")]
+    if libraries:
+        write_records(libraries, folder / "libraries.json")
+        replace_text(folder / "libraries.md", zoo_text(libraries, "Libraries", LIBRARIES))
+    records = [r for r in records if not r["name"].startswith("libraries:")]
+    if libraries and not records:
+        return
     write_records(records, folder / "zoo.json")
     replace_text(folder / "zoo.md", zoo_text(records))
     replace_text(folder / "defaults.md", defaults_text(records))

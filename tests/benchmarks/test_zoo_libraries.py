@@ -15,6 +15,7 @@ from benchmarks.zoos.catalogue import ZOOS, entries
 from benchmarks.zoos.libraries import install
 from benchmarks.zoos.libraries.declare import LIBRARIES, numbers
 from benchmarks.zoos.library_models import ENTRIES
+from benchmarks.zoos.summary import write
 
 
 def pretend(folder: Path, **versions: str) -> None:
@@ -111,3 +112,13 @@ def test_graphs_have_no_node_without_an_edge() -> None:
     i, j, first, _, third, kj, ji = triplets(close, NODES)
     assert (close[1][ji] == first).all() and (close[0][kj] == third).all() and (first != third).all()
     assert (i == close[1]).all() and (j == close[0]).all()
+
+
+def test_the_group_has_tables_of_its_own(tmp_path: Path) -> None:
+    record = {"name": "libraries:zuko/nsf", "family": "zuko: flow", "outcome": "build failed", "error": "no such thing"}
+    write([record], tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"libraries.json", "libraries.md"}  # zoo.md stays as it was
+    assert "no such thing" in (tmp_path / "libraries.md").read_text("utf-8")
+    write([record, {**record, "name": "timm:lost"}], tmp_path)
+    assert "timm:lost" in (tmp_path / "zoo.md").read_text("utf-8")
+    assert "timm" not in (tmp_path / "libraries.md").read_text("utf-8")

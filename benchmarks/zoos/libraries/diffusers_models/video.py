@@ -18,7 +18,7 @@ MASKED = {**CLIP, "encoder_attention_mask": ONES.bool()}
 
 ENTRIES = [
     video("CogVideoXTransformer3DModel", FRAMES,
-          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 16, "text_embed_dim": 32,
+          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 128, "text_embed_dim": 32,
            "sample_width": 8, "sample_height": 8, "sample_frames": 13, "patch_size": 2,
            "temporal_compression_ratio": 4, "max_text_seq_length": TEXT}),
     video("LatteTransformer3DModel", CLIP,
@@ -56,10 +56,10 @@ ENTRIES = [
            "mlp_ratio": 2.0, "text_embed_dim": 32, "adaln_lora_dim": 8, "max_size": (4, 32, 32),
            "patch_size": (1, 2, 2), "rope_scale": (2.0, 1.0, 1.0), "concat_padding_mask": True}),
     video("EasyAnimateTransformer3DModel", CLIP,
-          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 16, "text_embed_dim": 32,
+          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 128, "text_embed_dim": 32,
            "sample_width": 8, "sample_height": 8, "patch_size": 2, "mmdit_layers": 1}),
     video("ConsisIDTransformer3DModel", FRAMES,
-          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 16, "text_embed_dim": 32,
+          {**HEADS, "in_channels": 4, "out_channels": 4, "time_embed_dim": 128, "text_embed_dim": 32,
            "sample_width": 8, "sample_height": 8, "sample_frames": 13, "patch_size": 2,
            "temporal_compression_ratio": 4, "max_text_seq_length": TEXT, "is_train_face": False}),
     video("TransformerTemporalModel", {"hidden_states": (4, 32, 8, 8), "num_frames": 4},
