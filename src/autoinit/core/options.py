@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from math import inf
 from typing import Any
 
 from ..errors import OptionError
@@ -32,7 +33,7 @@ class Options:
     center: str | None = None
     exact: bool = False
     rules: Any = None
-    max_ops: int = 200_000
+    max_ops: float = 200_000
     max_seconds: float = 600.0
     warn: bool = True
     strict: bool = field(default=False)
@@ -107,10 +108,11 @@ def _truth(name: str, value: Any) -> bool:
 
 
 def _limit(name: str, value: Any) -> float:
-    number = real(value)
+    """Positive, and possibly infinite."""
+    number = inf if isinstance(value, float) and value == inf else real(value)
     if number is None or number <= 0:
         raise refused(name, "a positive number", value, f"{name}={getattr(Options(), name)}")
-    return int(number) if name == "max_ops" and number >= 1 else number
+    return number
 
 
 def _one_of(*allowed: str | None) -> Callable[[str, Any], Any]:

@@ -13,7 +13,7 @@ from ..errors import TraceError
 class Budget:
     """What is left of one walk's allowance; `spend` is called once per op that is followed."""
 
-    ops: int = 200_000
+    ops: float = 200_000
     seconds: float = 600.0
     spent: int = 0
     began: float = field(default_factory=monotonic)
@@ -30,7 +30,7 @@ class Budget:
         if self.spent <= self.ops and took <= self.seconds:
             return
         by_ops = self.spent > self.ops
-        limit = f"{self.ops} ops" if by_ops else f"{self.seconds:g} seconds"
+        limit = f"{self.ops:g} ops" if by_ops else f"{self.seconds:g} seconds"
         raise TraceError(
             f"the model was not at its end after {limit}; a loop that waits for a value (an adaptive solver, "
             "iteration until convergence) may never see it on a walk",
