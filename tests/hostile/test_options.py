@@ -272,10 +272,9 @@ def test_described(given: Input) -> None:
         (Input(X, dtype="nn"), "unknown dtype"),
         (Input(X, dtype=object), "unknown dtype"),
         (Input(X, dtype="int64"), "range of its values"),
-        (Input(X, dtype="complex64"), "complex"),
         (Input(X, dtype=Awkward()), "unknown dtype"),
     ],
-    ids=["typo", "module", "object", "integers", "complex", "awkward"],
+    ids=["typo", "module", "object", "integers", "awkward"],
 )
 def test_dtypes_that_the_framework_refuses(given: Input, text: str) -> None:
     with pytest.raises(InputError, match=text) as caught:
