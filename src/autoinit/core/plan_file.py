@@ -147,11 +147,6 @@ class PlanReader:
             self._another("a text", value, place)
         if len(value) > LONGEST:
             self.refuse(f"a text has at most {LONGEST} characters", place, f"{len(value)} characters")
-        if not value.isascii():
-            try:
-                value.encode("utf-8")
-            except UnicodeEncodeError:
-                self.refuse("a text that is no Unicode (half of a surrogate pair)", place, value)
         return value
 
     def _limited(self, hint: Any, value: Any, place: Place) -> Any:

@@ -61,6 +61,7 @@ def test_row_7_an_exception_at_any_line(options: dict, error: type[BaseException
         where = places(model)
 
         def check() -> None:
+            assert torch.is_grad_enabled()
             now = state(model)
             assert now in (before, complete)
             seen["before" if now == before else "complete"] += 1

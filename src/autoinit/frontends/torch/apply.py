@@ -30,21 +30,20 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
                 _is_there(planned[part.of], parameters.get(part.of))
     changing = [entry for entry in plan.changed() if parameters[entry.name].requires_grad]
     centring = prepared(plan, model)
-    with torch.no_grad():
-        before = {entry.name: held(parameters[entry.name]) for entry in changing}
-        with Transaction() as writes:
-            for entry in changing:
-                parameter = parameters[entry.name].detach()
-                writes.undo(entry.name, partial(put_back, parameter, before[entry.name]))
-                fill(parameter, entry, plan, seed)
-                writes.breathe()
-            for entry in changing:
-                for part in entry.parts:
-                    if part.kind == "centre":
-                        centred_bias(parameters[entry.name].detach(), part, parameters[part.of].detach())
-                        writes.breathe()
-            for centre in centring:
-                centre(writes)
+    before = {entry.name: held(parameters[entry.name]) for entry in changing}
+    with Transaction() as writes:
+        for entry in changing:
+            parameter = parameters[entry.name].detach()
+            writes.undo(entry.name, partial(put_back, parameter, before[entry.name]))
+            fill(parameter, entry, plan, seed)
+            writes.breathe()
+        for entry in changing:
+            for part in entry.parts:
+                if part.kind == "centre":
+                    centred_bias(parameters[entry.name].detach(), part, parameters[part.of].detach())
+                    writes.breathe()
+        for centre in centring:
+            centre(writes)
     return model
 
 
