@@ -99,7 +99,7 @@ class Retrace:
 
 
 def frequency_profiles(array: Any) -> Profiles | None:
-    """How E|z|² of a complex array varies along its axes, where it does so by a lot: spectra have a few large places."""
+    """How E|z|² of a complex array varies along its axes, where it does by a lot: spectra have a few large places."""
     if not np.iscomplexobj(array) or array.ndim < 2:
         return None
     power = np.square(np.abs(array))
