@@ -302,6 +302,8 @@ SCATTERED: list[tuple[str, Inside]] = [
     ("in place", lambda s, x: zeros(x).scatter_reduce_(0, WIDE, x, "amax", include_self=False)),
     ("of relu", lambda s, x: zeros(x).scatter_reduce(0, WIDE, torch.relu(x), "amax", include_self=False)),
     ("sum over count", lambda s, x: zeros(x).scatter_add(0, WIDE, x) / COUNTS.clamp(min=1)[:, None]),
+    ("sum over expanded count", lambda s, x: (lambda y: y / COUNTS.clamp(min=1)[:, None].expand_as(y))(
+        zeros(x).scatter_add(0, WIDE, x))),
     ("index_add over root of count", lambda s, x: zeros(x).index_add(0, INDEX, x) / (1.0 + COUNTS)[:, None] ** 0.5),
     ("index_add times weight", lambda s, x: zeros(x).index_add(0, INDEX, x) * (1.0 / (1 + COUNTS))[:, None]),
     ("scatter_add", lambda s, x: zeros(x).scatter_add(0, WIDE, x)),

@@ -66,7 +66,8 @@ def per_place(signal: Signal, table: Array | None) -> Signal | None:
     found: object = signal.memo.get(PLACED)
     if not isinstance(found, Placed) or table is None or table.ndim > signal.ndim:
         return None
-    wide = table.reshape((1,) * (signal.ndim - table.ndim) + table.shape)
-    if wide.size != found.n.size or wide.shape[found.axis] != found.n.size or not np.isfinite(wide).all():
+    wide = np.asarray(table, float).reshape((1,) * (signal.ndim - table.ndim) + table.shape)
+    if wide.shape[found.axis] != found.n.size or not np.isfinite(wide).all():
         return None
-    return found.scaled(np.asarray(wide, float).ravel())
+    rows = np.moveaxis(wide, found.axis, 0).reshape(found.n.size, -1)
+    return found.scaled(rows[:, 0]) if (rows == rows[:, :1]).all() else None

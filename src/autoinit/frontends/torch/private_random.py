@@ -59,7 +59,7 @@ class PrivateRandom:
             return written_out(self.on(device), values)
         overload = _with_generator(func)
         if overload is not None:
-            return overload(*args, **kwargs, generator=self.on(device))
+            return overload(*args, **{**kwargs, "generator": self.on(device)})
         rates = [values[name] for name in ONLY_WITH_DROPOUT if name in values]
         if rates and not any(rates):
             return func(*args, **kwargs)

@@ -56,7 +56,7 @@ def _run(command: list[str], folder: Path, fix: str) -> bytes:
     if done.returncode:
         words = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()[:4]
         raise DataError(f"the command failed (exit code {done.returncode}): is the network off?", where=where,
-                        received="\n            ".join(words) or None, fix=fix)  # fmt: skip
+                        received="\n".join(words) or None, fix=fix)  # fmt: skip
     return done.stdout
 
 

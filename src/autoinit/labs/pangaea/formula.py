@@ -189,7 +189,7 @@ def _unreadable(why: str, line: str, place: int, fix: str) -> FunctionError:
     """The error with a piece of the formula around the place, and a mark under it."""
     start = max(0, place - 60)
     piece = line[start : place + 40]
-    mark = " " * (len("  received: ") + place - start) + "^"
+    mark = " " * (place - start) + "^"
     return FunctionError(why, where=f"formula, character {place + 1}", received=f"{piece}\n{mark}", fix=fix)
 
 

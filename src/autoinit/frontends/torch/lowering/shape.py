@@ -6,10 +6,11 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from ....core.graph import Constant, ParameterView
 from ...axes import axes_of, axis_of
-from ..known import sample_of
+from ..known import constant_of, sample_of
 from .chance import equal_chance
 from .table import aten
 
@@ -58,7 +59,12 @@ def permute(call: Call) -> None:
 def expand(call: Call) -> None:
     items = call.args[0] if isinstance(call.args[0], (list, tuple)) else [call.args[0]]
     for x, out in zip(items, call.outputs, strict=True):
-        call.emit("expand", [x], [out])
+        table = sample_of(call.tracer, x)
+        if table is None or not isinstance(out, FakeTensor):
+            call.emit("expand", [x], [out])
+        else:  # a known table that takes only its shape from data
+            call.tracer.origins.given(out, lambda table=table, out=out: table.expand(out.shape), known=True)
+            constant_of(call.tracer, out)
 
 
 @aten("repeat", "tile")
