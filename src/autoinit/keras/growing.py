@@ -19,7 +19,7 @@ from ..core.inputs import Input
 from ..core.options import Options
 from ..core.outcome import RuleSet
 from ..core.plan import Plan
-from ..core.propagate import Propagation, propagate
+from ..core.propagate import propagate
 from ..core.signal import Signal
 from ..frontends.custom import CustomRules
 from ..frontends.keras.front import NAME
@@ -81,8 +81,7 @@ class Growing:
             twins = {id(t): self.twin(t) for t in node.input_tensors}
             args, kwargs = node.arguments.fill_in(twins)
             graph, outputs = self._traced(node.operation, args, kwargs)
-            run = Propagation(graph, self.signals, self.options, RuleSet(RULES), True, {})
-            self.signals.update(run.run().signals)
+            self.signals.update(propagate(graph, self.signals, self.options, RuleSet(RULES), check=True).signals)
             for tensor, made in zip(node.outputs, keras.tree.flatten(outputs), strict=True):
                 setattr(tensor, TWIN, (self, made))
 

@@ -167,7 +167,7 @@ def test_work_that_cannot_be_loaded_ends_the_run(path: Path, engine: str) -> Non
 def test_workers_that_die_before_they_begin_end_the_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path.parent.parent / "deadly.py").write_text("import os\nos.write(2, b'last words')\nos._exit(9)\n")
     monkeypatch.syspath_prepend(str(path.parent.parent))
-    with pytest.raises(WorkError, match=r"3 workers in a row died(.|\n)*code 9\nlast words"):
+    with pytest.raises(WorkError, match=r"3 workers in a row died(.|\n)*code 9\s+last words"):
         run(doubles(2), "deadly:work", path, progress=False)
     assert Journal.read(path).outcomes == {}
 
