@@ -124,7 +124,7 @@ class Signal:
         made = self._moments(analysis, K)
         if not sound(*made):
             analysis = ShapedAnalysis(self.expr, source)
-            self._problem = "its moments do not exist, or overflow: taken from samples"
+            self._problem = "a moment does not exist, or overflows: taken from samples"
             made = self._moments(analysis, K)
         self._mean, pairs = made
         if affine(self.expr) is None and sound(*made):
