@@ -9,9 +9,11 @@ from importlib.util import find_spec
 from .entry import Entry
 
 ZOOS = ("timm", "transformers", "torchvision", "libraries")
+INSTALLED = ZOOS[:-1]
+"""Those whose packages the environment has; the libraries are installed in a folder of their own, for who asks."""
 
 
-def entries(zoos: Iterable[str] = ZOOS, everything: bool = False) -> list[Entry]:
+def entries(zoos: Iterable[str] = INSTALLED, everything: bool = False) -> list[Entry]:
     """The models of these zoos: some of every family, or all."""
     return [entry for zoo in zoos for entry in _OF_ZOO[zoo](everything)]
 
