@@ -78,7 +78,6 @@ class Tracer(TorchDispatchMode):
         self._made_here: dict[int, torch.Tensor] = {}
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
         self._keep: list[Any] = []
-        self.random_bits = 0
         self.origins = Origins(self.parameters.behind)
         self.ancestry = self.graph.ancestry = OriginAncestry()
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten
 
-from ...core.graph import Constant, Graph, Node, Parameter, ParameterView, Value
+from ...core.graph import Graph, Node, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.options import Options
 from ...core.signal import Signal
@@ -224,7 +224,3 @@ def _zero_test(p: torch.Tensor) -> Any:
         return bool(first == 0) and not bool(t.any())
 
     return is_zero
-
-
-def is_constant(reference: Any) -> bool:
-    return isinstance(reference, Constant)
