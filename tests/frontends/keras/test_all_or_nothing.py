@@ -33,6 +33,10 @@ def state(model: keras.Model) -> list:
     found: list = [(layer.name, type(layer), layer.get_config()) for layer in model._flatten_layers()]
     found += [repr(getattr(layer, "activation", None)) for layer in model.layers]
     found += [(v.path, np.array(as_array(v._value)).tobytes()) for v in model.variables]
+    if keras.backend.backend() == "torch":
+        import torch
+
+        found.append(torch.is_grad_enabled())
     return [*found, model.train_function, model.predict_function]
 
 

@@ -17,7 +17,7 @@ from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centring import prepared
-from .variables import as_before, give_values, parameters_of, shape_of, values_of
+from .variables import as_before, autograd_mode, give_values, parameters_of, shape_of, values_of
 
 
 def apply(plan: Plan, model: Any, seed: int) -> Any:
@@ -34,6 +34,7 @@ def apply(plan: Plan, model: Any, seed: int) -> Any:
     weights = {part.of for entry in centred for part in entry.parts if part.kind == "centre"}
     before = {name: as_before(parameters[name]) for name in {e.name for e in changing} | weights}
     with Transaction() as writes:
+        writes.undo("the mode of autograd", autograd_mode())
         for name in weights - {entry.name for entry in changing}:  # one that has no values yet gets them
             writes.undo(name, before[name])
             give_values(parameters[name])

@@ -102,6 +102,21 @@ def as_before(variable: Any) -> Callable[[], None]:
     return undo
 
 
+def autograd_mode() -> Callable[[], None]:
+    """What brings PyTorch's present mode back: `Variable.assign` switches gradients off, and an interrupt that comes
+    between its last line and the end of its block leaves them so."""
+    if keras.backend.backend() != "torch":
+        return lambda: None
+    import torch
+
+    enabled = torch.is_grad_enabled()
+
+    def undo() -> None:
+        torch.set_grad_enabled(enabled)
+
+    return undo
+
+
 def values_of(variable: Any) -> NDArray[Any] | None:
     """The present values, without autocasting; None if there are none."""
     if not has_values(variable):
