@@ -91,7 +91,7 @@ def _unique(notes: list[Note]) -> list[Note]:
 
 
 def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
-    correlation = [round(signal.correlation(axis), 6) for axis in range(signal.ndim)]
+    correlation = [round(c, 6) for c in signal.correlations()]
     return TensorPlan(
         index,
         node.module,

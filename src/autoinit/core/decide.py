@@ -19,7 +19,7 @@ from .roles import GAIN
 from .scale import Found, find_scale
 from .signal import Signal, constant
 from .unknown import measured
-from .weights import Decision, Part, block, fan_of, is_repeated, overlap, whole
+from .weights import Block, Decision, Part, block, fan_of, is_repeated, overlap, whole
 
 Note = Callable[[Node, str, str], None]
 
@@ -37,6 +37,7 @@ class Decisions:
         self._kept: dict[str, str | None] = {}
         self._measured: dict[ParameterView, Signal] = {}
         self._plain: dict[ParameterView, Derived] = {}
+        self._regions: dict[ParameterView, Block] = {}
         self.assumed: set[str] = set()
         self.free: set[int] = set()
         """Nodes whose weight no signal reaches, so that there was nothing to solve for."""
@@ -96,9 +97,12 @@ class Decisions:
             self._measured[view] = found
         return found
 
-    def region(self, view: ParameterView) -> tuple[tuple[int, int], ...]:
-        shape = self.graph.parameters[view.name].shape
-        return block(view, shape) or tuple((0, n) for n in shape)
+    def region(self, view: ParameterView) -> Block:
+        found = self._regions.get(view)
+        if found is None:
+            shape = self.graph.parameters[view.name].shape
+            found = self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
+        return found
 
     def scale(self, view: ParameterView) -> float | None:
         """The scale decided for this region, if any."""

@@ -216,6 +216,9 @@ class Places:
         outputs = tuple(
             Value(-1, tuple(size if a == cut.axis else n for a, n in enumerate(v.shape))) for v in node.outputs
         )
+        if node.op == "unbind":
+            assert signals[0] is not None
+            return self._rule("select", {"axis": node.attrs["axis"], "index": k}, signals[0], outputs[k].shape)
         again = replace(node, outputs=outputs)
         made: Any = self.run.rules.table[node.op](again, Revisit(self.run, node), *signals)
         chosen: Signal = made[k] if isinstance(made, tuple) else made

@@ -51,11 +51,10 @@ def propagate(
     Tables that are tied to a later projection need a few passes, and so do weights that are used as data before they
     are decided.
     """
-    rewritten(graph)
+    feeding = rewritten(graph)
     tables = tied_tables(graph)
     tied, added = set() if check else tables, partners(graph, tables)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
-    feeding = Feeding(graph)
     for _ in range(MOST_PASSES):
         run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added)
         outcome = run.run()

@@ -24,15 +24,18 @@ PLAIN_FUNCTIONS = {"mul", "div", "add", "sub", "neg", "sign", "round", "clamp", 
 """What leaves a weight a weight; a softmax or sigmoid of a parameter is a gate or a mixture."""
 
 
-def rewritten(graph: Graph) -> None:
+def rewritten(graph: Graph) -> Feeding:
+    """Change the graph; what flows into its weights afterwards."""
     sums = any(node.op == "reduce" and node.attrs["kind"] in ("sum", "mean") for node in graph.nodes)
     long = any(node.op == "einsum" and len(node.inputs) > 2 for node in graph.nodes)
-    if sums or long:
-        feeding = Feeding(graph)
-        if long:
-            _split_products(graph, feeding)
-        if sums:
-            _weighted_sums(graph, feeding)
+    feeding = Feeding(graph)
+    before = list(graph.nodes)
+    if long:
+        _split_products(graph, feeding)
+    if sums:
+        _weighted_sums(graph, feeding)
+    same = len(before) == len(graph.nodes) and all(a is b for a, b in zip(before, graph.nodes, strict=True))
+    return feeding if same else Feeding(graph)
 
 
 # --- (x * w).sum(axes) ------------------------------------------------------------------------------------------------

@@ -28,6 +28,8 @@ broadcasting along it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -240,10 +242,7 @@ class Signal:
 
     def tensor_mean_square(self) -> float:
         """E[(mean of all entries)^2] = sum_S w(S) K(S)."""
-        K = self.K
-        for n in reversed(self.shape):
-            K = K[..., 0] / max(n, 1) + K[..., 1] * (1 - 1 / max(n, 1))
-        return float(K)
+        return float(shares(self.shape) @ self.K.ravel())
 
     def tensor_variance(self) -> float:
         """What ``x.var()`` over the whole tensor measures on average: K(0) - sum_S w(S) K(S)."""
@@ -254,6 +253,13 @@ class Signal:
         index = tuple(1 if a == axis % self.ndim else 0 for a in range(self.ndim))
         variance = self.variance
         return float((self.K[index] - self.mean**2) / variance) if variance > 0 else 0.0
+
+    def correlations(self) -> list[float]:
+        """`correlation` of every axis."""
+        variance, square, K, last = self.variance, self.mean**2, self.K.ravel(), self.ndim - 1
+        if not variance > 0:
+            return [0.0] * self.ndim
+        return [(float(K[1 << (last - axis)]) - square) / variance for axis in range(self.ndim)]
 
     def scaled(self, factor: float) -> Signal:
         """factor * x, keeping the provenance."""
@@ -294,16 +300,31 @@ def sound(mean: float, K: Array) -> bool:
 
 def sound_volatility(V: Array | None) -> Array | None:
     """V(0) = Var r / E[r]² is not negative, -V(S) not larger than it (Cauchy-Schwarz), and 1 + V(S) positive."""
-    if V is None or not np.isfinite(V).all():
+    if V is None or not isfinite(V.sum()):
         return None
-    return np.clip(V, -min(max(float(V.flat[0]), 0.0), 0.9), LARGEST_VOLATILITY)
+    lowest = -min(max(float(V.flat[0]), 0.0), 0.9)
+    return np.asarray(np.minimum(np.maximum(V, lowest), LARGEST_VOLATILITY))
+
+
+@lru_cache(maxsize=4096)
+def shares(shape: tuple[int, ...]) -> Array:
+    """w(S) of a shape, S in the order of K: the share of pairs of entries that differ exactly on the axes S."""
+    made = np.ones(1)
+    for n in shape:
+        same = 1 / max(n, 1)
+        made = np.multiply.outer(made, (same, 1 - same)).ravel()
+    return made
 
 
 def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
     """Along axes of size 1 copy "same" into "different" (see the convention above)."""
+    if 1 not in shape:
+        return K
+    K = K.copy()
     for axis, n in enumerate(shape):
         if n == 1:
-            K = np.repeat(np.take(K, [0], axis=axis), 2, axis=axis)
+            pair = K.reshape(1 << axis, 2, -1)
+            pair[:, 1] = pair[:, 0]
     return K
 
 

@@ -25,7 +25,7 @@ of x a covariance with few directions), so V'(S) of the same feature gains 2 (1 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import log10
+from math import log1p, log10, sqrt
 
 import numpy as np
 
@@ -34,7 +34,7 @@ from .expression import Expr, X, affine, apply
 from .gaussian import analyse
 from .ranges import bounded as in_range
 from .signal import LARGEST_VOLATILITY as LARGEST
-from .signal import Array, Signal, settle_singletons
+from .signal import Array, Signal, settle_singletons, shares
 
 TRUSTED = 1.0
 """The power laws in r hold for moderate scatter: beyond this V, moments are not shifted any further."""
@@ -209,9 +209,7 @@ def scatter(x: Signal) -> float:
     total = 2 * c * c
     if x.volatility is not None:
         total = (1.0 + total) * (1.0 + x.volatility) - 1.0
-    for n in reversed(x.shape):
-        total = total[..., 0] / n + total[..., 1] * (1 - 1 / n)
-    return float(np.sqrt(np.log1p(max(float(total), 0.0))))
+    return sqrt(log1p(max(float(shares(x.shape) @ total.ravel()), 0.0)))
 
 
 def settled(V: Array | None, shape: tuple[int, ...]) -> Array | None:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._pytree import tree_flatten
 
 from ...core.graph import Constant, Node, Reference, Value
 from .known import carries_signal, constant_of
+from .leaves import tensors_in
 from .running import runner
 from .schema import arguments, op_name
 
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 class Call:
     """One op call, as lowerings see it."""
 
-    __slots__ = ("args", "func", "kwargs", "name", "outputs", "tracer", "values")
+    __slots__ = ("args", "func", "kwargs", "name", "outputs", "tensors", "tracer", "values")
 
     def __init__(self, tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]):
         self.tracer, self.func, self.args, self.kwargs = tracer, func, args, kwargs
         self.outputs = outputs
         self.name = op_name(func)
+        self.tensors = tensors_in((args, kwargs))
         self.values = arguments(func, args, kwargs)
 
     def __getitem__(self, name: str) -> Any:
@@ -62,7 +63,7 @@ class Call:
 
     def unknown(self) -> None:
         """A node without a rule: it is simulated with the real op, or passed through. Integers become constants."""
-        tensors = [t for t in tree_flatten((self.args, self.kwargs))[0] if isinstance(t, torch.Tensor)]
+        tensors = self.tensors
         carrying = [k for k, t in enumerate(self.outputs) if carries_signal(t)]
         for k, out in enumerate(self.outputs):
             if k not in carrying:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._pytree import tree_flatten
 
 from ...core.graph import Constant, Node, Value
 from .origins import FILLED, Origin, Origins, evaluated
@@ -35,7 +34,7 @@ LARGEST_CHOICE = 2**18
 def sampled(call: Call) -> bool:
     """Set the outputs to constants if nothing but integers and constants went in, or comes out of an unknown op."""
     tracer = call.tracer
-    fakes = [t for t in tree_flatten((call.args, call.kwargs))[0] if isinstance(t, FakeTensor)]
+    fakes = [t for t in call.tensors if isinstance(t, FakeTensor)]
     if not call.outputs or not fakes or call.name in FILLED:
         return False
     from_known = all(isinstance(t, FakeTensor) and tracer.origins.of(t).known for t in call.outputs)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_map
 
+from .leaves import tensors_in
 from .schema import is_mutable, op_name
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def answer(tracer: Tracer, func: Any, name: str, args: Any, kwargs: Any) -> tupl
     """The value of a question about fake tensors, as a 1-tuple; None if the op is no such question."""
     if name not in QUESTIONS:
         return None
-    asked = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+    asked = tensors_in((args, kwargs))
     _note(tracer, asked, "the value of a tensor was asked for and guessed from a sample")
     swapped, named = tree_map(lambda t: _sample(tracer, t), (args, kwargs))
     return (func(*swapped, **named),)
@@ -70,7 +71,7 @@ def _sample(tracer: Tracer, item: Any) -> Any:
 
 def guessed_output(tracer: Tracer, func: Any, args: Any, kwargs: Any) -> tuple[Any] | None:
     """Outputs of an op whose fake kernel refuses: the op is run on a sample, which gives their shapes."""
-    tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+    tensors = tensors_in((args, kwargs))
     if sum(prod(t.shape) for t in tensors) > LARGEST_TRIAL or is_mutable(func):
         return None
     try:

@@ -12,9 +12,9 @@ from math import sqrt
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten
 
 from ..lock import WALKING
+from .leaves import tensors_in
 from .schema import arguments, op_name
 
 ALPHA = 1.7580993408473766
@@ -87,7 +87,7 @@ def _device(args: Any, kwargs: dict[str, Any]) -> torch.device:
     if kwargs.get("device") is not None:
         device = torch.device(kwargs["device"])
     else:
-        tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+        tensors = tensors_in((args, kwargs))
         device = tensors[0].device if tensors else torch.device("cpu")
     return torch.device("cpu") if device.type == "meta" else device
 

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
+from .leaves import tensors_in
 from .private_random import PrivateRandom
 
 LARGEST_DENSE = 2**25
@@ -30,7 +31,7 @@ def as_array(tensor: torch.Tensor) -> np.ndarray[Any, Any] | None:
 
 def runner(func: Any, args: Any, kwargs: Any, outputs: list[int]) -> Callable[..., list[Any] | None]:
     """Runs the real op on arrays, for `core.unknown.simulate`; `outputs` are the places of those that are wanted."""
-    kinds = [(tuple(t.shape), t.dtype) for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+    kinds = [(tuple(t.shape), t.dtype) for t in tensors_in((args, kwargs))]
 
     def run(arrays: list[Any]) -> list[Any] | None:
         tensors: Iterator[torch.Tensor] = iter(

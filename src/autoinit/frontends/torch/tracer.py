@@ -27,6 +27,7 @@ from .ancestry import OriginAncestry
 from .call import Call
 from .fake_parameters import FakeParameters
 from .known import sampled, simulated_choice
+from .leaves import tensors_in
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
 from .origins import Origin, Origins
 from .origins import storage_of as _storage
@@ -257,8 +258,9 @@ class Tracer(TorchDispatchMode):
         operands = self.origins.operands(flat)
         out = self.run(func, args, kwargs)
         self.occurrence = occurrence
-        self.origins.made(func, operands, spec, [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)])
-        self.record(func, args, kwargs, out)
+        outputs = tensors_in(out)
+        self.origins.made(func, operands, spec, outputs)
+        self.record(func, args, kwargs, outputs)
         return out
 
     def _plain(self, a: Any) -> Any:
@@ -269,7 +271,7 @@ class Tracer(TorchDispatchMode):
         out = self.random.call(func, args, kwargs)
         if op_name(func) in UNINITIALISED:
             out.zero_()
-        tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
+        tensors = tensors_in((args, kwargs))
         for k, t in enumerate(tree_flatten(out)[0]):
             if not isinstance(t, torch.Tensor) or isinstance(t, FakeTensor):
                 continue
@@ -295,19 +297,17 @@ class Tracer(TorchDispatchMode):
                 raise
             return made[0]
 
-    def record(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
+    def record(self, func: Any, args: Any, kwargs: Any, outputs: list[torch.Tensor]) -> None:
         """Lower the call into the graph and remember what its outputs are."""
-        outputs = [t for t in tree_flatten(out)[0] if isinstance(t, torch.Tensor)]
         if all(t.is_complex() is False and _only_parameter_views(self, t) for t in outputs):
             return  # or no outputs at all: an assertion
         call = Call(self, func, args, kwargs, outputs)
         self._lower(call)
-        inputs = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, FakeTensor)]
         for t in outputs:
             record = self._records.get(id(t))
             if record is None:
                 continue
-            base = next((b for b in inputs if b is not t and id(b) in self._records and _shares(t, b)), None)
+            base = next((b for b in call.tensors if b is not t and id(b) in self._records and _shares(t, b)), None)
             if base is not None and record.base is None:
                 record.base = self._records[id(base)]
                 record.seen = record.base.version

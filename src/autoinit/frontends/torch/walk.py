@@ -220,7 +220,8 @@ def _zero_test(p: torch.Tensor) -> Any:
         if p.device.type == "meta" or p.numel() == 0:
             return False
         t = p.detach()
-        first = t[(0,) * t.dim()] if t.dim() else t
-        return bool(first == 0) and not bool(t.any())
+        if t.layout is torch.strided and t.as_strided((), (), t.storage_offset()).item() != 0:
+            return False
+        return not bool(t.any())
 
     return is_zero

@@ -10,7 +10,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import torch
-from torch.utils._pytree import tree_flatten
 
 from .table import TABLE, aten, key_of
 
@@ -35,7 +34,7 @@ SCALES = (lambda n: 1.0, lambda n: n**-0.5, lambda n: 1.0 / n)
 
 def lower_complex(call: Call) -> bool:
     """Lower a call that has to do with complex numbers; False where the ordinary lowering is right."""
-    tensors = [t for t in tree_flatten((call.args, call.kwargs))[0] if isinstance(t, torch.Tensor)]
+    tensors = call.tensors
     if not any(t.is_complex() for t in (*tensors, *call.outputs)):
         return False
     name = key_of(call.name)
