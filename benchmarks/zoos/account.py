@@ -13,6 +13,7 @@ from typing import Any
 
 import autoinit
 from autoinit.core.plan import Plan
+from autoinit.errors import AutoInitError
 from autoinit.testing.randomness import violations
 
 from . import memory
@@ -50,7 +51,9 @@ def recorded(entry: Entry, settings: Settings, study: Study) -> dict[str, Any]:
             study(result)
         result["outcome"] = "measured" if "fidelity" in result else "planned"
     except Exception as error:
-        result["outcome"] = f"{result['stage']} failed"
+        own = isinstance(error, AutoInitError) and error.fix and error.__cause__ is None
+        refused = own and result["stage"] == "plan"
+        result["outcome"] = "refused" if refused else f"{result['stage']} failed"
         result["error"] = f"{type(error).__name__}: {error}"[:600]
         result["traceback"] = traceback.format_exc(limit=-6)[-1500:]
     result["seconds"] = round(time.perf_counter() - begin, 2)

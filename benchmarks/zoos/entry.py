@@ -16,6 +16,8 @@ class Entry:
     build: Callable[[], Any]
     inputs: Any
     note: str = ""
+    small: bool = False
+    """Known to be small: never built without memory first, which some libraries do not survive."""
 
     @property
     def zoo(self) -> str:

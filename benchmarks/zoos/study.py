@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -56,12 +57,11 @@ def parameters(model: nn.Module) -> dict[str, Array]:
 
 def built(entry: Entry, settings: Settings) -> tuple[nn.Module, str]:
     """The model, on the CPU if it is going to be measured, else without weights (where that works)."""
-    torch.manual_seed(0)
-    try:
-        with torch.device("meta"):
+    bare = None
+    if settings.plan_only or not entry.small:
+        torch.manual_seed(0)
+        with suppress(Exception), torch.device("meta"):
             bare = entry.build()
-    except Exception:
-        bare = None
     if bare is not None and (settings.plan_only or _size(bare) >= settings.measure_below):
         return bare, "meta"
     torch.manual_seed(0)

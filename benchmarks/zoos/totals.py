@@ -16,6 +16,8 @@ class Totals:
 
     models: int
     planned: int
+    refused: int
+    """Not planned, with an error that says why and what to do."""
     families: int
     families_planned: int
     measured: int
@@ -56,12 +58,13 @@ def totals(records: Iterable[dict[str, Any]]) -> Totals:
     families: dict[tuple[str, str], bool] = {}
     for record in records:
         key = record["name"].split(":", 1)[0], record.get("family", "?")
-        families[key] = families.get(key, True) and planned(record)
+        families[key] = families.get(key, True) and (planned(record) or record["outcome"] == "refused")
     plans = [r["plan"] for r in records if planned(r)]
     found = [r["fidelity"] for r in records if "fidelity" in r]
     return Totals(
         models=len(records),
         planned=len(plans),
+        refused=sum(r["outcome"] == "refused" for r in records),
         families=len(families),
         families_planned=sum(families.values()),
         measured=len(found),
@@ -106,7 +109,12 @@ BARS = (
         lambda t: f"{t.families_planned} of {t.families}",
         lambda t: t.families_planned == t.families,
     ),
-    Bar("models planned", "all", lambda t: f"{t.planned} of {t.models}", lambda t: t.planned == t.models),
+    Bar(
+        "models planned, or clearly refused",
+        "all",
+        lambda t: f"{t.planned} and {t.refused} of {t.models}",
+        lambda t: t.planned + t.refused == t.models,
+    ),
     Bar("planned but not measured to the end", "0", lambda t: str(t.unmeasured), lambda t: t.unmeasured == 0),
     Bar(
         "weight layers within 1.25× of ν",

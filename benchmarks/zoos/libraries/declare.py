@@ -19,7 +19,8 @@ Make = Callable[[Any], nn.Module]
 
 def entry(library: str, module: str, name: str, family: str, make: Make, inputs: Any, note: str = "") -> Entry:
     """The model `make(import_module(module))`, called "libraries:library/name"."""
-    return Entry(f"libraries:{library}/{name}", f"{library}: {family}", partial(build, module, make), inputs, note)
+    made = partial(build, module, make)
+    return Entry(f"libraries:{library}/{name}", f"{library}: {family}", made, inputs, note, small=True)
 
 
 def build(module: str, make: Make) -> nn.Module:

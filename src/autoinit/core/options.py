@@ -34,7 +34,7 @@ class Options:
     exact: bool = False
     rules: Any = None
     max_ops: float = 200_000
-    max_seconds: float = 600.0
+    max_seconds: float = 120.0
     warn: bool = True
     strict: bool = field(default=False)
     """Raise when a rule fails instead of falling back (for tests of rules)."""

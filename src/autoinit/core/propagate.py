@@ -180,6 +180,8 @@ class Propagation:
         if found is not None:
             why = self._doubt or "follows from samples"
             self.note(node, "simulated", f"{why}: measured on samples of the real ops since the last weights")
+        elif self._doubt:
+            self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
         return found
 
     def related(self, node: Node, slot: int, other: int) -> bool:

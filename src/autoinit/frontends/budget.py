@@ -14,7 +14,7 @@ class Budget:
     """What is left of one walk's allowance; `spend` is called once per op that is followed."""
 
     ops: float = 200_000
-    seconds: float = 600.0
+    seconds: float = 120.0
     spent: int = 0
     began: float = field(default_factory=monotonic)
 

@@ -220,7 +220,8 @@ def _zero_test(p: torch.Tensor) -> Any:
         if p.device.type == "meta" or p.numel() == 0:
             return False
         t = p.detach()
-        if t.layout is torch.strided and t.as_strided((), (), t.storage_offset()).item() != 0:
+        plain = type(t) is torch.Tensor and t.layout is torch.strided
+        if plain and t.as_strided((), (), t.storage_offset()).item() != 0:  # faster than indexing
             return False
         return not bool(t.any())
 
