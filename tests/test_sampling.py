@@ -16,9 +16,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
-from autoinit.core.plan import PartPlan  # noqa: E402
 from autoinit.core.sampling import CUT, TRUNCATED_STD, name_seed  # noqa: E402
-from autoinit.frontends.torch.sample import draw  # noqa: E402
 
 DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
 KURTOSIS = {"normal": 3.0, "uniform": 1.8}
@@ -259,12 +257,6 @@ def test_apply_keeps_the_parameter_object_and_its_gradient() -> None:
     autoinit.initialize(model, (4, 8))
     assert id(model.weight) == identity and model.weight._version > version
     assert torch.equal(model.weight.grad, torch.ones(8, 8)) and model.weight.is_leaf
-
-
-def test_constant_part() -> None:
-    view = torch.zeros(5)
-    draw(view, PartPlan([5], [1], 0, "constant", 2.5), "constant", torch.Generator())
-    assert view.tolist() == [2.5] * 5
 
 
 @pytest.mark.parametrize("distribution", ["truncated_normal", "normal", "uniform"])

@@ -146,3 +146,19 @@ def test_two_parts_on_the_same_entries_leave_no_garbage(good: dict) -> None:
     before = model[0].weight.detach().clone()
     Plan.from_dict(data).apply(model)
     assert torch.equal(model[0].weight[4:], before[4:]) and not torch.equal(model[0].weight[:4], before[:4])
+
+
+def test_a_file_of_the_first_format_loads_and_says_that_seeds_gave_other_weights() -> None:
+    plan = autoinit.plan(torch.nn.Linear(8, 8), (4, 8))
+    data = {**plan.to_dict(), "autoinit_plan": 1}
+    with pytest.warns(autoinit.AutoInitWarning, match="seeds gave other weights"):
+        loaded = autoinit.Plan.from_dict(data)
+    assert loaded.parameters == plan.parameters
+    assert any(n.place == "seed" and "seeds gave other weights" in n.message for n in loaded.warnings)
+
+
+def test_another_name_that_is_a_parameters_own() -> None:
+    data = autoinit.plan(nn.Linear(8, 8), (4, 8)).to_dict()
+    data["parameters"][0]["aliases"] = ["bias"]
+    with pytest.raises(PlanError, match="two parameters have this name"):
+        Plan.from_dict(data)

@@ -42,7 +42,15 @@ def build_plan(
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         parts = [_part(part) for _, part in decision.parts] if not check else []
         parameters.append(
-            ParameterPlan(name, list(decision.parameter.shape), decision.action, decision.reason, parts, layer)
+            ParameterPlan(
+                name,
+                list(decision.parameter.shape),
+                decision.action,
+                decision.reason,
+                parts,
+                layer,
+                list(decision.parameter.aliases),
+            )
         )
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]

@@ -100,7 +100,7 @@ def _patterns(name: str, value: Any) -> tuple[str, ...]:
     return patterns
 
 
-def _truth(name: str, value: Any) -> bool:
+def read_flag(name: str, value: Any) -> bool:
     answer = truth(value)
     if answer is None:
         raise refused(name, "one of True, False", value, f"{name}=True")
@@ -135,5 +135,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn"), _truth),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn"), read_flag),
 }

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import exp
 from pathlib import Path
 from typing import Any
 
-from ..errors import PlanError
+from ..errors import AutoInitWarning, PlanError
 from ..names import shown
 from .files import replace_text
-from .options import read_seed
+from .options import read_flag, read_seed
 from .plan_fields import Action, Count, Distribution, Kind, Number, Prediction, Seed, Size
 
-FORMAT = 1
+FORMAT = 2
+OLDER = {1: "written by an older version, whose seeds gave other weights (of the same standard deviations)"}
+"""Formats that are still read, and what to know of them."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,8 @@ class ParameterPlan:
     parts: list[PartPlan] = field(default_factory=list)
     layer: Size | None = None
     """Index of the tensor whose variance this parameter was set for."""
+    aliases: list[str] = field(default_factory=list)
+    """Other names of the parameter in the model: it is tied."""
 
     @property
     def std(self) -> float | None:
@@ -171,10 +176,14 @@ class Plan:
         """Parameters that `apply` writes."""
         return (p for p in self.parameters if p.parts)
 
-    def apply(self, model: Any, seed: int | None = None, *, warn: bool = True) -> Any:
+    def apply(self, model: Any, seed: int | None = None, *, partial: bool = False, warn: bool = True) -> Any:
         """Draw the weights and write them into `model`: all of them, or none if anything does not fit.
 
-        That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was.
+        That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was. Every
+        weight is a function of the seed, its parameter's name and its place there, so a shard gets what the whole
+        parameter would hold at its place.
+
+        partial: the model is a part of the planned one (a pipeline stage); what it does not have is left out.
         """
         from ..api import front_end_of
         from ..telling import left_frozen, tell
@@ -187,9 +196,19 @@ class Plan:
                             received="what autoinit.check gave",
                             fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
         check_writes(self)
-        made = front_end.apply(self, model, seed)
+        plan = self.restricted(front_end.names(model)) if read_flag("partial", partial) else self
+        made = front_end.apply(plan, model, seed)
         tell(self, left_frozen(self, front_end.frozen(model)), warn)
         return made
+
+    def restricted(self, names: set[str]) -> Plan:
+        """The part of the plan that is about these parameters and modules."""
+        parameters = [p for p in self.parameters if names & {p.name, *p.aliases}]
+        if not parameters:
+            raise PlanError("the model has none of the planned parameters", where="Plan.apply",
+                            received=f"{len(names)} names, for instance {shown(min(names, default='none'))}",
+                            fix="give a part of the model that the plan was made for, with its names")  # fmt: skip
+        return replace(self, parameters=parameters, centers=[c for c in self.centers if c.place in names])
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""
@@ -215,13 +234,16 @@ class Plan:
             raise PlanError("this is no plan: there is no field autoinit_plan", where=where,
                             received=type(data).__name__, fix=MEND)  # fmt: skip
         number = data["autoinit_plan"]
-        if type(number) is not int or number != FORMAT:
+        if type(number) is not int or (number != FORMAT and number not in OLDER):
             newer = type(number) is int and number > FORMAT
             raise PlanError("a newer version wrote this plan" if newer else "not a plan of this format",
                             where=f"{where}: autoinit_plan", received=shown(number),
                             fix="update autoinit" if newer else MEND)  # fmt: skip
         plan: Plan = PlanReader(where).read(cls, {k: v for k, v in data.items() if k != "autoinit_plan"})
         PlanCheck(plan, where).all()
+        if number in OLDER:
+            plan.notes.append(Note("warning", "seed", OLDER[number]))
+            warnings.warn(f"{where}: {OLDER[number]}", AutoInitWarning, stacklevel=3)
         return plan
 
     def summary(self) -> str:

@@ -69,8 +69,13 @@ class PlanCheck:
     def writes(self) -> None:
         """Everything that `apply` relies on."""
         seen: set[str] = set()
+        others: set[str] = {entry.name for entry in self.plan.parameters}
         for k, entry in enumerate(self.plan.parameters):
             place: Place = ("parameters", k)
+            for n, alias in enumerate(entry.aliases):
+                if alias in others:
+                    self._refuse("two parameters have this name", (*place, "aliases", n), f"{alias!r:.200}")
+                others.add(alias)
             if not entry.name or entry.name in seen:
                 why = "this name is there twice" if entry.name else "a parameter has a name"
                 self._refuse(why, (*place, "name"), f"{entry.name!r:.200}")

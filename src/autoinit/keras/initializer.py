@@ -7,6 +7,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
+from math import prod
 from types import FrameType
 from typing import Any
 
@@ -17,9 +18,9 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.initializers.random_initializers import compute_fans
 from numpy.typing import NDArray
 
-from ..core.drawing import draw
+from ..core.draws import Draw
 from ..core.options import Options, read_options
-from ..core.plan import PartPlan
+from ..core.plan import ParameterPlan, PartPlan
 from ..frontends.keras.apply import apply
 from ..frontends.keras.variables import values_of
 from .growing import growing_of
@@ -164,6 +165,8 @@ def _by_fan(initializer: Initializer, shape: tuple[int, ...], reasons: list[str]
         )
     fan, _ = compute_fans(shape)
     out = np.empty(shape, dtype=np.float32)
-    part = PartPlan(list(shape), [], 0, "random", (initializer.variance / max(fan, 1)) ** 0.5, [len(shape) - 1], 1)
-    draw(out, part, initializer.distribution, np.random.default_rng([initializer._seed, *shape]))
+    strides = [prod(shape[a + 1 :]) for a in range(len(shape))]
+    part = PartPlan(list(shape), strides, 0, "random", (initializer.variance / max(fan, 1)) ** 0.5, [len(shape) - 1], 1)
+    entry = ParameterPlan(f"a weight of shape {shape}", list(shape), "set", "", [part])
+    Draw(entry, initializer.distribution, initializer._seed).into(out)
     return out

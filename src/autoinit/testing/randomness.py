@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.drawing import region
+from ..core.draws.regions import Region
 from ..core.plan import PartPlan, Plan
 
 MOST_ENTRIES = 2**15
@@ -57,12 +57,18 @@ def violations(plan: Plan, values: Mapping[str, NDArray[Any]]) -> list[Violation
         array = np.asarray(values[entry.name])
         if array.dtype.kind not in "fc":  # bfloat16 and other formats that NumPy does not know itself
             array = array.astype(np.float32)
-        flat = np.ascontiguousarray(array).reshape(-1)
         for part in entry.parts:
             if part.kind in DRAWN and part.std > 0:
-                block = region(flat, part.shape, part.stride, part.offset)
+                block = _cut_out(array, part)
                 found += [Violation(entry.name, why) for why in _faults(block, part)]
     return found
+
+
+def _cut_out(array: NDArray[Any], part: PartPlan) -> NDArray[Any]:
+    region = Region.of(array.shape, part.shape, part.stride, part.offset)
+    strides = tuple(s * array.itemsize for s in region.stride)
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return np.lib.stride_tricks.as_strided(flat[region.offset :], region.shape, strides, writeable=False)
 
 
 def _faults(block: NDArray[Any], part: PartPlan) -> Iterator[str]:

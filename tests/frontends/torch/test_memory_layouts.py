@@ -128,7 +128,7 @@ def test_row_5_one_flat_buffer(monkeypatch) -> None:
     plan.apply(plain)
     before = vector.clone()
     with monkeypatch.context() as patch, pytest.raises(TypeError, match="fails"):
-        patch.setattr("autoinit.frontends.torch.apply.centred_bias", fails)
+        patch.setattr("autoinit.frontends.torch.apply.write_centred", fails)
         plan.apply(model)
     assert torch.equal(vector, before)
     plan.apply(model)

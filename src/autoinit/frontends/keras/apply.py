@@ -7,12 +7,14 @@ stay what they are.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.drawing import centred_bias, covers, fill, region
+from ...core.draws import Draw, centred_bias, slabs
+from ...core.draws.regions import Region, places_in
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
@@ -54,9 +56,10 @@ def apply(plan: Plan, model: Any, seed: int) -> Any:
 
 def _drawn(variable: Any, entry: ParameterPlan, plan: Plan, seed: int) -> NDArray[Any]:
     """New values for a variable (regions that no part covers keep theirs), leaving it alone."""
-    flat = _present(variable) if not covers(entry) else np.empty(int(np.prod(entry.shape)), dtype=_dtype(variable))
-    fill(flat, entry, plan.distribution, seed, plan.exact)
-    return flat.reshape(entry.shape)
+    draw = Draw(entry, plan.distribution, seed, plan.exact)
+    made = np.empty(entry.shape, dtype=_dtype(variable)) if draw.covers else _present(variable)
+    draw.into(made)
+    return made
 
 
 def _dtype(variable: Any) -> Any:
@@ -67,17 +70,25 @@ def _present(variable: Any) -> NDArray[Any]:
     give_values(variable)
     array = values_of(variable)
     assert array is not None
-    return np.array(array, dtype=_dtype(variable)).reshape(-1)
+    return np.array(array, dtype=_dtype(variable))
 
 
 def _centred(parameters: dict[str, Any], entry: ParameterPlan) -> NDArray[Any]:
     """The biases that cancel the incoming mean of the (freshly drawn) weights."""
-    flat = _present(parameters[entry.name])
+    made = _present(parameters[entry.name])
+    places = places_in(entry.shape, [0] * made.ndim, made.shape)
     for part in entry.parts:
         if part.kind == "centre":
-            target = region(flat, part.shape, part.stride, part.offset)
-            target[...] = centred_bias(_present(parameters[part.of]), part)
-    return flat.reshape(entry.shape)
+            weight = _present(parameters[part.of])
+            region = Region.of(entry.shape, part.shape, part.stride, part.offset)
+            chosen = region.holds(places)
+            made[chosen] = centred_bias(part, weight.shape, _pieces(weight)).reshape(-1)[region.number(places[chosen])]
+    return made
+
+
+def _pieces(weight: NDArray[Any]) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    for low, shape in slabs(weight.shape):
+        yield low, weight[tuple(slice(a, a + n) for a, n in zip(low, shape, strict=True))].astype(np.float64)
 
 
 def _fits(entry: ParameterPlan, variable: Any) -> None:

@@ -18,6 +18,7 @@ from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..lock import WALKING
 from . import apply as applying
+from .centring import named_layers
 from .inputs import call_arguments
 from .measure import record
 from .state import looking
@@ -37,6 +38,11 @@ def understands(model: Any) -> bool:
 def frozen(model: Any) -> set[str]:
     """Names of parameters that are not to be trained."""
     return {name for name, variable in parameters_of(model).items() if not variable.trainable}
+
+
+def names(model: Any) -> set[str]:
+    """Names of all parameters and layers."""
+    return {*parameters_of(model), *named_layers(model)}
 
 
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
@@ -67,4 +73,4 @@ def measure(
     return record(model, inputs, training=options.training, seed=seed, budget=Budget.start(options))
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "understands"]

@@ -320,8 +320,8 @@ def _refill_dict(container: dict[Any, Any], keys: list[Any], values: list[Any]) 
 def _put_items(container: Any, held: list[Any]) -> None:
     if isinstance(container, (bytearray, array)):
         if list(container) != held:
-            container[:] = type(container)(held) if isinstance(container, bytearray) else array(
-                container.typecode, held
+            container[:] = (
+                type(container)(held) if isinstance(container, bytearray) else array(container.typecode, held)
             )
         return
     if isinstance(container, set):

@@ -6,45 +6,76 @@ then the new ones are drawn, straight into the parameters' own memory; whatever 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import torch
 from torch import nn
 
+from ...core.draws import Draw
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
-from .centre import centred_bias
+from .centre import write_centred
 from .centring import prepared
+from .filling import can_be_drawn, fill
 from .memory import held, overlapping, put_back
-from .sample import can_be_drawn, fill
+from .names import Names
+from .shards import Local, local_of
 
 
 def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
-    parameters = dict(model.named_parameters())
-    planned = {entry.name: entry for entry in plan.parameters}
+    parameters = dict(Names(model).all_parameters())
     for entry in plan.changed():
-        _fits(entry, parameters.get(entry.name), plan)
+        for parameter in _under(entry, parameters):
+            _fits(entry, parameter, plan)
         for part in entry.parts:
             if part.kind == "centre":
-                _is_there(planned[part.of], parameters.get(part.of))
-    changing = [entry for entry in plan.changed() if parameters[entry.name].requires_grad]
+                _is_there(plan[part.of], parameters.get(part.of))
+    todo = [
+        Write(entry, parameter, local_of(entry.name, parameter), _draw(plan, entry, parameter, seed))
+        for entry in plan.changed()
+        for parameter in _under(entry, parameters)
+        if parameter.requires_grad
+    ]
     centring = prepared(plan, model)
-    before = {entry.name: held(parameters[entry.name]) for entry in changing}
+    before = [held(write.local.tensor) for write in todo]
+    drawn = {write.entry.name: write.draw for write in todo}
     with Transaction() as writes:
-        for entry in changing:
-            parameter = parameters[entry.name].detach()
-            writes.undo(entry.name, partial(put_back, parameter, before[entry.name]))
-            fill(parameter, entry, plan, seed)
+        for write, values in zip(todo, before, strict=True):
+            writes.undo(write.entry.name, partial(put_back, write.local.tensor, values))
+            fill(write.local.tensor, write.draw, write.local.low)
             writes.breathe()
-        for entry in changing:
-            for part in entry.parts:
+        for write in todo:
+            for part in write.entry.parts:
                 if part.kind == "centre":
-                    centred_bias(parameters[entry.name].detach(), part, parameters[part.of].detach())
+                    write_centred(write.entry, part, write.local, parameters[part.of], drawn.get(part.of))
                     writes.breathe()
         for centre in centring:
             centre(writes)
     return model
+
+
+@dataclass(frozen=True)
+class Write:
+    """What is done to one parameter."""
+
+    entry: ParameterPlan
+    parameter: nn.Parameter
+    local: Local
+    draw: Draw
+
+
+def _under(entry: ParameterPlan, parameters: dict[str, nn.Parameter]) -> list[nn.Parameter]:
+    """The parameter; several, if it had several names when it was planned and the model has it no longer tied."""
+    found = {id(p): p for p in map(parameters.get, (entry.name, *entry.aliases)) if p is not None}
+    if not found:
+        _is_there(entry, None)
+    return list(found.values())
+
+
+def _draw(plan: Plan, entry: ParameterPlan, parameter: torch.Tensor, seed: int) -> Draw:
+    return Draw(entry, plan.distribution, seed, plan.exact, pairs=parameter.is_complex())
 
 
 def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> None:

@@ -1,34 +1,53 @@
-"""Biases that cancel the incoming mean: b = -mu * (sum of the weight over its fan)."""
+"""Biases that cancel the incoming mean of the (freshly drawn) weight that they belong to."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import torch
+from numpy.typing import NDArray
 
-from ...core.plan import PartPlan
-from .memory import in_c_order, region
-
-
-def centred_bias(bias: torch.Tensor, part: PartPlan, weight: torch.Tensor) -> None:
-    """Write the bias that belongs to the (freshly drawn) weight."""
-    dense = weight.contiguous()
-    dense = dense if dense.is_complex() else dense.float()
-    sums = row_sums(region(dense, part.of_shape, part.of_stride, part.of_offset), part.rows, part.groups)
-    wanted = -part.value * sums
-    if wanted.is_complex() and not bias.is_complex():
-        wanted = wanted.real
-    with in_c_order(bias) as entries:
-        target = region(entries, part.shape, part.stride, part.offset)
-        target.copy_(wanted.reshape(target.shape).to(target.dtype))
+from ...core.draws import Draw, centred_bias
+from ...core.draws.regions import Region, places_in
+from ...core.plan import ParameterPlan, PartPlan
+from .filling import as_numbers, drawn_pieces, held_pieces
+from .memory import distinct
+from .shards import Local, is_sharded
 
 
-def row_sums(weight: torch.Tensor, rows: list[int], groups: int) -> torch.Tensor:
-    """The sum over the fan of every output.
+def write_centred(
+    entry: ParameterPlan, part: PartPlan, bias: Local, weight: torch.Tensor, drawn: Draw | None
+) -> None:  # fmt: skip
+    """Write a part of a bias. `drawn` is what was just drawn into the weight, None if that kept its values."""
+    if not is_sharded(weight):
+        pieces = held_pieces(weight.detach())
+    elif drawn is not None:
+        pieces = drawn_pieces(drawn, weight.dtype)
+    else:
+        whole: Any = weight
+        pieces = held_pieces(whole.detach().full_tensor())
+    made = centred_bias(part, list(weight.shape), pieces, pairs=weight.is_complex())
+    if weight.is_complex():
+        made = made if bias.tensor.is_complex() else made[..., 0]
+    _put(bias, entry, part, made)
 
-    Outputs run along `rows`. Where that is not the first axis (a transposed convolution: inputs, outputs per group,
-    taps) the groups divide the inputs.
-    """
-    if groups > 1 and 0 not in rows:
-        parts = weight.unflatten(0, (groups, weight.shape[0] // groups))
-        return parts.sum(dim=[a for a in range(parts.dim()) if a not in (0, *(r + 1 for r in rows))]).reshape(-1)
-    over = [a for a in range(weight.dim()) if a not in rows]
-    return (weight.sum(dim=over) if over else weight).reshape(-1)
+
+def _put(bias: Local, entry: ParameterPlan, part: PartPlan, values: NDArray[np.float64]) -> None:
+    """Write the values of a part where this process has them."""
+    tensor = distinct(bias.tensor)
+    if tensor.numel() == 0:
+        return
+    region = Region.of(entry.shape, part.shape, part.stride, part.offset)
+    places = places_in(entry.shape, bias.low, tensor.shape)
+    chosen = region.holds(places)
+    pairs = tensor.is_complex()
+    present = as_numbers(torch.view_as_real(tensor) if pairs else tensor)
+    source = values.reshape(-1, 2) if pairs and values.ndim > len(part.shape) else values.reshape(-1)
+    number = region.number(places[chosen])
+    if pairs and source.ndim == 1:
+        present[chosen, 0], present[chosen, 1] = source[number], 0.0
+    else:
+        present[chosen] = source[number]
+    made = torch.from_numpy(present)
+    tensor.copy_(torch.view_as_complex(made) if pairs else made)

@@ -18,6 +18,7 @@ from ...errors import PlanError
 from ..transaction import Transaction
 from .centred import SHIFT, Centered, as_it_was, can_be_centred, centre, centred_class, function_of
 from .inputs import device_of
+from .names import Names
 from .tracer import Tracer
 
 CONTAINERS = (nn.Sequential, nn.ModuleList, nn.ModuleDict)
@@ -104,7 +105,7 @@ class Marking:
 
 def prepared(plan: Plan, model: nn.Module) -> list[Callable[[Transaction], None]]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
-    modules = dict(model.named_modules(remove_duplicate=False))
+    modules = Names(model).modules()
     device = device_of(model)
     todo: list[Callable[[Transaction], None]] = []
     for center in plan.centers:

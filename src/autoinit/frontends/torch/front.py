@@ -17,6 +17,8 @@ from ..custom import CustomRules
 from .apply import apply
 from .inputs import call_arguments
 from .measure import record
+from .names import Names, parameters_of, unwrapped
+from .shards import refuse_shards
 from .walk import walk
 
 NAME = "torch"
@@ -28,10 +30,17 @@ def understands(model: Any) -> bool:
 
 def frozen(model: nn.Module) -> set[str]:
     """Names of parameters that are not to be trained."""
-    return {name for name, p in model.named_parameters() if not p.requires_grad}
+    return {name for name, p in parameters_of(model).items() if not p.requires_grad}
+
+
+def names(model: nn.Module) -> set[str]:
+    """Names of all parameters and modules."""
+    found = Names(model)
+    return {*found.parameters(), *found.modules()}
 
 
 def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
+    model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
     if not any(True for _ in model.parameters()):
         raise ModelError(
@@ -40,7 +49,8 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
             received="0 parameters",
             fix="give a model with weights (lazy modules: run one forward first)",
         )
-    lazy = [n for n, p in model.named_parameters() if nn.parameter.is_lazy(p)]
+    parameters = parameters_of(model)
+    lazy = [n for n, p in parameters.items() if nn.parameter.is_lazy(p)]
     if lazy:
         raise ModelError(
             "the model has lazy parameters without a shape",
@@ -48,6 +58,7 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
             received="LazyLinear or similar",
             fix="run one forward with a real batch first: model(batch)",
         )
+    refuse_shards(parameters)
     with no_garbage_collection():
         graph, signals = walk(
             model, args, kwargs, options, custom, centring=options.center == "activation" and not check
@@ -59,8 +70,10 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
 def measure(
     model: nn.Module, inputs: Any, options: Options, seed: int
 ) -> dict[tuple[str, str, int, int], tuple[float, float]]:
+    model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
+    refuse_shards(parameters_of(model))
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "understands"]

@@ -30,6 +30,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .names import Names
 from .origins import storage_of
 
 MOST_OBJECTS = 200_000
@@ -94,10 +95,11 @@ class Shadow:
 
     def named_modules(self) -> Iterator[tuple[str, nn.Module, nn.Module]]:
         """(name, module of the user's, its shadow)."""
+        names = Names(self._original)
         for name, module in self._original.named_modules():
             made = self._made.get(id(module))
             if made is not None:
-                yield name, module, made
+                yield names.plain(name), module, made
 
     # --- which objects are copied, and how ------------------------------------------------------------------------
 
@@ -271,7 +273,6 @@ class Shadow:
             self._remember(value, made)
             made.__dict__.update({k: self.of(v) for k, v in value.__dict__.items()})
         return made
-
 
     def _copied_storage(self, data: torch.Tensor) -> torch.UntypedStorage | None:
         """A copy of a tensor's memory, one for all tensors that lie in it; None for the memory of parameters."""

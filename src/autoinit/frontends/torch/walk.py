@@ -25,6 +25,7 @@ from ..shared_setting import Shared
 from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
+from .names import Names, parameters_of
 from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
 from .shadow import Shadow
@@ -47,11 +48,6 @@ def _quiet() -> Callable[[], None]:
 quiet_fake_tensors = Shared(_quiet)
 
 
-def parameters_of(model: nn.Module) -> dict[str, torch.Tensor]:
-    """Parameters by their first name."""
-    return dict(model.named_parameters())
-
-
 def walk(
     model: nn.Module, args: list[Any], kwargs: dict[str, Any], options: Options, custom: CustomRules,
     centring: bool = False,
@@ -71,7 +67,7 @@ def _walk(
     budget: Budget, below: bool,
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
-    parameters = parameters_of(model)
+    parameters: dict[str, torch.Tensor] = dict(parameters_of(model))
     shadow = Shadow(model)
     stand_ins = {id(shadow.of(p)): name for name, p in parameters.items()}
     tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget, shadow.copies())
@@ -187,7 +183,7 @@ def _describe(item: Any) -> str:
 
 def describe_parameters(model: nn.Module, parameters: dict[str, torch.Tensor]) -> dict[str, Parameter]:
     names: dict[int, list[str]] = {}
-    for name, p in model.named_parameters(remove_duplicate=False):
+    for name, p in Names(model).all_parameters():
         names.setdefault(id(p), []).append(name)
     return {
         name: Parameter(

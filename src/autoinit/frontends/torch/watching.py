@@ -19,6 +19,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 from ...errors import TraceError
 from .inputs import call_arguments
 from .measure import Key, Recorder, run
+from .names import parameters_of, unwrapped
 from .tracer import Tracer
 
 Statistics = tuple[float, float, int]
@@ -32,7 +33,7 @@ class Probe:
 
     def __init__(self, model: nn.Module, training: bool) -> None:
         self.entry = model
-        self.model = inner(model)
+        self.model = unwrapped(model)
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call's arguments in the form in which inputs are given."""
@@ -125,17 +126,6 @@ def of_ours() -> bool:
     return any(isinstance(mode, (Tracer, Recorder)) for mode in _get_current_dispatch_mode_stack())
 
 
-def inner(model: nn.Module) -> nn.Module:
-    """Without the wrappers of `torch.compile` and of distributed training: what a plan is of."""
-    while True:
-        if hasattr(model, "_orig_mod"):
-            model = model._orig_mod
-        elif isinstance(model, nn.parallel.DistributedDataParallel):
-            model = model.module
-        else:
-            return model
-
-
 def statistics(t: torch.Tensor) -> torch.Tensor:
     """(mean, variance over the whole tensor, entries that are not finite), on the tensor's device."""
     x = t.detach()
@@ -150,4 +140,4 @@ def statistics(t: torch.Tensor) -> torch.Tensor:
 
 def parameter_shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
     """The parameters that a plan of `model` names."""
-    return {name: tuple(p.shape) for name, p in inner(model).named_parameters()}
+    return {name: tuple(p.shape) for name, p in parameters_of(model).items()}

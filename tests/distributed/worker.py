@@ -1,0 +1,154 @@
+"""One process of several: initializes every case, sharded, and compares each shard with the unsharded model."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+import traceback
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+from torch import nn
+from torch.distributed.tensor import DTensor
+from torch.distributed.tensor.debug import CommDebugMode
+
+import autoinit
+from tests.distributed.cases import CASES, CUTS, Case, fsdp
+
+SEED = 11
+
+
+def fresh(case: Case) -> nn.Module:
+    torch.manual_seed(0)
+    return case.build().to(case.dtype) if case.dtype is not torch.float32 else case.build()
+
+
+def states() -> list[bytes]:
+    return [
+        torch.get_rng_state().numpy().tobytes(),
+        repr(np.random.get_state()).encode(),
+        repr(random.getstate()).encode(),
+    ]
+
+
+def whole(p: torch.Tensor) -> torch.Tensor:
+    return p.full_tensor().detach() if isinstance(p, DTensor) else p.detach()
+
+
+def differences(case: Case, world: int) -> list[str]:
+    expected, model = fresh(case), CUTS[case.cut](fresh(case), world)
+    if model is None:
+        return []
+    plan = autoinit.plan(fresh(case), case.inputs, warn=False, seed=SEED, **case.options)
+    plan.apply(expected, warn=False)
+    before, counted = states(), CommDebugMode()
+    with counted:
+        plan.apply(model, warn=False)
+    found = [] if states() == before else ["the global random state changed"]
+    if counted.get_total_counts():
+        found.append(f"collectives: {dict(counted.get_comm_counts())}")
+    sharded = 0
+    given, made = (dict(m.named_parameters(remove_duplicate=False)) for m in (expected, model))
+    if set(given) != set(made):
+        found.append(f"names: {sorted(set(given) ^ set(made))}")
+    for name, p in made.items():
+        sharded += isinstance(p, DTensor)
+        want, have = given[name].detach(), whole(p)
+        near = case.options.get("distribution") == "orthogonal" or "cell" in name
+        same = torch.allclose(have, want, rtol=1e-5, atol=1e-6) if near else torch.equal(have, want)
+        if not same:
+            found.append(f"{name}: {(have - want).abs().max():.3g} apart")
+    if not sharded:
+        found.append("nothing was sharded")
+    for (name, b), (_, a) in zip(model.named_buffers(), expected.named_buffers(), strict=True):
+        if not torch.equal(whole(b), a):
+            found.append(f"buffer {name}")
+    return found
+
+
+def twice_the_same(world: int) -> list[str]:
+    case = CASES["mlp fsdp normal"]
+    plan = autoinit.plan(fresh(case), case.inputs, warn=False)
+    model = fsdp(fresh(case), world)
+    held = [[whole(p).clone() for p in plan.apply(model, seed=s, warn=False).parameters()] for s in (3, 3, 4)]
+    same = all(torch.equal(a, b) for a, b in zip(held[0], held[1], strict=True))
+    other = any(not torch.equal(a, b) for a, b in zip(held[0], held[2], strict=True))
+    return [] if same and other else ["seeds"]
+
+
+def says_what_to_do(world: int) -> list[str]:
+    case, found = CASES["mlp fsdp normal"], []
+    model = fsdp(fresh(case), world)
+    for call in (autoinit.plan, autoinit.check, autoinit.measure, autoinit.initialize):
+        try:
+            call(model, case.inputs)
+            found.append(f"{call.__name__} said nothing")
+        except autoinit.AutoInitError as error:
+            if "before sharding" not in str(error):
+                found.append(f"{call.__name__}: {error}")
+    return found
+
+
+def all_or_nothing(world: int) -> list[str]:
+    """An error in the middle of writing brings the shards back."""
+    case = CASES["mlp fsdp normal"]
+    model, plan = fsdp(fresh(case), world), autoinit.plan(fresh(case), case.inputs, warn=False)
+    before = [p.to_local().clone() for p in model.parameters()]
+    plan["down.weight"].parts[0].kind = "nonsense"
+    try:
+        plan.apply(model)
+        return ["no error"]
+    except autoinit.AutoInitError:
+        now = [p.to_local() for p in model.parameters()]
+    return [] if all(torch.equal(a, b) for a, b in zip(before, now, strict=True)) else ["written"]
+
+
+def checkpoint(world: int, folder: Path) -> list[str]:
+    """Four save; any other number loads, and has what it would have drawn itself."""
+    case = CASES["mlp fsdp truncated_normal"]
+    model, other = fsdp(fresh(case), world), fsdp(fresh(case), world)
+    autoinit.plan(fresh(case), case.inputs, warn=False, seed=SEED).apply(model, warn=False)
+    path = folder / "checkpoint"
+    if world == 4:
+        dcp.save({"model": model.state_dict()}, checkpoint_id=path)
+        return []
+    if not path.exists():
+        return ["no checkpoint"]
+    state = {"model": other.state_dict()}
+    dcp.load(state, checkpoint_id=path)
+    pairs = zip(model.parameters(), other.parameters(), strict=True)
+    return [] if all(torch.equal(whole(a), whole(b)) for a, b in pairs) else ["other weights than the checkpoint's"]
+
+
+def main(rank: int, world: int, folder: Path) -> None:
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    store = dist.FileStore(str(folder / f"store{world}"), world)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
+    todo: dict[str, Any] = {name: lambda case=case: differences(case, world) for name, case in CASES.items()}
+    todo |= {
+        "twice the same": lambda: twice_the_same(world), "says what to do": lambda: says_what_to_do(world),
+        "all or nothing": lambda: all_or_nothing(world), "checkpoint": lambda: checkpoint(world, folder),
+    }  # fmt: skip
+    found: dict[str, list[str]] = {}
+    for name, case in todo.items():
+        try:
+            mine = case()
+        except Exception:
+            mine = [traceback.format_exc(limit=-8)]
+        everyone: list[Any] = [None] * world
+        dist.all_gather_object(everyone, mine)
+        found[name] = [f"rank {k}: {text}" for k, said in enumerate(everyone) for text in said]
+    if rank == 0:
+        (folder / f"found{world}.json").write_text(json.dumps(found), "utf-8")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
