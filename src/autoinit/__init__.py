@@ -14,11 +14,12 @@ from .core.outcome import RuleSet
 from .core.plan import Plan
 from .core.signal import Signal, independent
 from .errors import AutoInitError, AutoInitWarning
+from .memoryless import meta
 from .watching import watch
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered",
-    "check", "forget_rule", "independent", "initialize", "measure", "plan", "rule", "rules", "watch",
+    "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules", "watch",
 ]  # fmt: skip

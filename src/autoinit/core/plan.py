@@ -152,6 +152,8 @@ class Plan:
     """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations that `apply` centres (center="activation")."""
+    fills: list[str] = field(default_factory=list)
+    """Parameters and buffers that had no memory when the plan was made, and get what their constructors write."""
 
     def __getitem__(self, name: str) -> ParameterPlan:
         for parameter in self.parameters:
@@ -208,7 +210,8 @@ class Plan:
             raise PlanError("the model has none of the planned parameters", where="Plan.apply",
                             received=f"{len(names)} names, for instance {shown(min(names, default='none'))}",
                             fix="give a part of the model that the plan was made for, with its names")  # fmt: skip
-        return replace(self, parameters=parameters, centers=[c for c in self.centers if c.place in names])
+        centers = [c for c in self.centers if c.place in names]
+        return replace(self, parameters=parameters, centers=centers, fills=[n for n in self.fills if n in names])
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""

@@ -19,6 +19,7 @@ from ..transaction import Transaction
 from .centre import write_centred
 from .centring import prepared
 from .filling import can_be_drawn, fill
+from .materialise import fillings
 from .memory import held, overlapping, put_back
 from .names import Names
 from .shards import Local, local_of
@@ -38,10 +39,16 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
         for parameter in _under(entry, parameters)
         if parameter.requires_grad
     ]
+    filling = fillings(plan, model, seed)
     centring = prepared(plan, model)
+    old = [held(local.tensor) for _, local, _ in filling]
     before = [held(write.local.tensor) for write in todo]
     drawn = {write.entry.name: write.draw for write in todo}
     with Transaction() as writes:
+        for (name, local, write_it), values in zip(filling, old, strict=True):
+            writes.undo(name, partial(put_back, local.tensor, values))
+            write_it()
+            writes.breathe()
         for write, values in zip(todo, before, strict=True):
             writes.undo(write.entry.name, partial(put_back, write.local.tensor, values))
             fill(write.local.tensor, write.draw, write.local.low)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
@@ -16,8 +17,9 @@ from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
 from .inputs import call_arguments
+from .materialise import without_memory
 from .measure import record
-from .names import Names, parameters_of, unwrapped
+from .names import Names, parameters_of, tensors_of, unwrapped
 from .shards import refuse_shards
 from .walk import walk
 
@@ -35,8 +37,7 @@ def frozen(model: nn.Module) -> set[str]:
 
 def names(model: nn.Module) -> set[str]:
     """Names of all parameters and modules."""
-    found = Names(model)
-    return {*found.parameters(), *found.modules()}
+    return {*tensors_of(model), *Names(model).modules()}
 
 
 def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
@@ -64,7 +65,8 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
             model, args, kwargs, options, custom, centring=options.center == "activation" and not check
         )
         outcome = propagate(graph, signals, options, rules, check)
-        return build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+        made = build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+        return made if check else replace(made, fills=without_memory(made, model, options))
 
 
 def measure(

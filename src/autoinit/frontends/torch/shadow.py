@@ -19,7 +19,7 @@ import types
 import weakref
 from argparse import Namespace
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from enum import Enum
 from typing import Any
@@ -32,6 +32,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .names import Names
 from .origins import storage_of
+from .remembering.story import Story
 
 MOST_OBJECTS = 200_000
 FURTHEST = 5
@@ -55,8 +56,10 @@ STANDARD = (Namespace, types.SimpleNamespace)
 class Shadow:
     """The shadow of a model; `model` is its root."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: nn.Module, stories: Mapping[int, Story] | None = None) -> None:
+        """`stories`: of tensors without memory, by their id; buffers among them get the values that they would have."""
         self._original = model
+        self._stories = stories or {}
         self._made: dict[int, Any] = {}
         self._originals: list[Any] = []
         self._depth = 0
@@ -262,6 +265,11 @@ class Shadow:
             return value
         if value.layout is not torch.strided:
             return value if isinstance(value, nn.Parameter) else value.detach().clone()
+        story = self._stories.get(id(value))
+        if story is not None and not isinstance(value, nn.Parameter) and value.nbytes <= LARGEST_COPY:
+            worked_out = story.values()
+            self._storages[storage_of(value)] = worked_out.untyped_storage()
+            return worked_out
         with torch._C.DisableTorchFunctionSubclass():
             data = value.data
             storage = self._copied_storage(data)

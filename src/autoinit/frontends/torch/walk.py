@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from math import ceil
 from typing import Any
@@ -25,9 +25,11 @@ from ..shared_setting import Shared
 from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
-from .names import Names, parameters_of
+from .names import Names, parameters_of, tensors_of
 from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
+from .remembering.built import stories_without_memory
+from .remembering.story import Story
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
 from .structures import leaves, mapped
@@ -68,7 +70,8 @@ def _walk(
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
     parameters: dict[str, torch.Tensor] = dict(parameters_of(model))
-    shadow = Shadow(model)
+    stories = stories_without_memory(model)
+    shadow = Shadow(model, {id(s): stories[n] for n, s in tensors_of(model).items() if n in stories} if stories else {})
     stand_ins = {id(shadow.of(p)): name for name, p in parameters.items()}
     tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget, shadow.copies())
     signals: dict[int, Signal] = {}
@@ -148,7 +151,7 @@ def _walk(
             reference = tracer.reference(tracer.incoming(t))
             if isinstance(reference, Value):
                 tracer.graph.outputs.append(reference)
-    tracer.graph.parameters = describe_parameters(model, parameters)
+    tracer.graph.parameters = describe_parameters(model, parameters, stories)
     return tracer.graph, signals
 
 
@@ -181,21 +184,26 @@ def _describe(item: Any) -> str:
     return f"{tuple(item.shape)} {item.dtype}"
 
 
-def describe_parameters(model: nn.Module, parameters: dict[str, torch.Tensor]) -> dict[str, Parameter]:
+def describe_parameters(
+    model: nn.Module, parameters: dict[str, torch.Tensor], stories: Mapping[str, Story]
+) -> dict[str, Parameter]:
     names: dict[int, list[str]] = {}
     for name, p in Names(model).all_parameters():
         names.setdefault(id(p), []).append(name)
     return {
         name: Parameter(
-            name, tuple(p.shape), str(p.dtype).removeprefix("torch."), bool(p.requires_grad), _reader(p),
-            tuple(n for n in names.get(id(p), ()) if n != name), _zero_test(p),
+            name, tuple(p.shape), str(p.dtype).removeprefix("torch."), bool(p.requires_grad),
+            _reader(p, stories.get(name)),
+            tuple(n for n in names.get(id(p), ()) if n != name), _zero_test(p, stories.get(name)),
         )
         for name, p in parameters.items()
     }  # fmt: skip
 
 
-def _reader(p: torch.Tensor) -> Any:
+def _reader(p: torch.Tensor, story: Story | None) -> Any:
     def read(view: ParameterView | None) -> Any:
+        if p.device.type == "meta" and story is not None and p.numel():
+            return story.read(view)
         if p.device.type == "meta" or p.numel() == 0:
             return None
         t = p.detach()
@@ -211,8 +219,10 @@ def _reader(p: torch.Tensor) -> Any:
     return read
 
 
-def _zero_test(p: torch.Tensor) -> Any:
+def _zero_test(p: torch.Tensor, story: Story | None) -> Any:
     def is_zero() -> bool:
+        if p.device.type == "meta" and story is not None and p.numel():
+            return story.is_zero()
         if p.device.type == "meta" or p.numel() == 0:
             return False
         t = p.detach()
