@@ -19,7 +19,7 @@ from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.debug import CommDebugMode
 
 import autoinit
-from tests.distributed.cases import CASES, CUTS, Case, fsdp
+from tests.distributed.cases import CASES, CUTS, Case, alone, fsdp
 
 SEED = 11
 
@@ -69,6 +69,31 @@ def differences(case: Case, world: int) -> list[str]:
     for (name, b), (_, a) in zip(model.named_buffers(), expected.named_buffers(), strict=True):
         if not torch.equal(whole(b), a):
             found.append(f"buffer {name}")
+    return found
+
+
+def without_memory(world: int) -> list[str]:
+    """Built without memory, planned, sharded, given memory, filled: also norms, statistics, buffers, tied names."""
+    found = []
+    for name in ("images fsdp truncated_normal", "tokens fsdp", "mlp fsdp+tp exact", "waves fsdp"):
+        case = CASES[name]
+        made = []
+        for cut in (CUTS[case.cut], alone):
+            with autoinit.meta():
+                model = case.build()
+            plan = autoinit.plan(model, case.inputs, warn=False, seed=SEED, **case.options)
+            sharded = cut(model, world)
+            if sharded is None:
+                break
+            sharded.to_empty(device="cpu")
+            for t in (*sharded.parameters(), *sharded.buffers()):
+                local = t.to_local() if isinstance(t, DTensor) else t
+                local.detach().fill_(float("nan") if t.is_floating_point() or t.is_complex() else 77)
+            plan.apply(sharded, warn=False)
+            named = (*sharded.named_parameters(remove_duplicate=False), *sharded.named_buffers())
+            made.append({key: whole(t) for key, t in named})
+        if len(made) == 2:
+            found += [f"{name}: {key}" for key, t in made[1].items() if not torch.equal(t, made[0][key])]
     return found
 
 
@@ -133,7 +158,8 @@ def main(rank: int, world: int, folder: Path) -> None:
     dist.init_process_group("gloo", store=store, rank=rank, world_size=world)
     todo: dict[str, Any] = {name: lambda case=case: differences(case, world) for name, case in CASES.items()}
     todo |= {
-        "twice the same": lambda: twice_the_same(world), "says what to do": lambda: says_what_to_do(world),
+        "without memory": lambda: without_memory(world), "twice the same": lambda: twice_the_same(world),
+        "says what to do": lambda: says_what_to_do(world),
         "all or nothing": lambda: all_or_nothing(world), "checkpoint": lambda: checkpoint(world, folder),
     }  # fmt: skip
     found: dict[str, list[str]] = {}
