@@ -15,6 +15,7 @@ from .core.plan import Plan
 from .core.trusting import guarded
 from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
+from .preflight import Preflight
 from .rules import RULES
 from .telling import complaints, tell
 
@@ -171,13 +172,29 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
     return made
 
 
-def check(model: Any, inputs: Any = None, **options: Any) -> Plan:
-    """Predict what the present weights do to signals. Changes nothing. Options as for `plan`."""
+def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
+    """Predict what the present weights do to signals. Changes nothing. Options as for `plan`.
+
+    Without inputs, a PyTorch model gets a preflight: which of its parameters and buffers hold NaN, infinities, garbage,
+    or what nobody wrote since ``to_empty``; also on shards, where the processes compare theirs.
+    """
     settings = read_options(options)
     model = _model(model)
+    if inputs is None and hasattr(front_end_of(model), "preflight"):
+        return preflight(model)
     made = _analyse(model, inputs, settings, check=True)
     _speak(model, made, settings)
     return made
+
+
+def preflight(model: Any) -> Preflight:
+    """What the parameters and buffers of a model hold, without running it: `check` without inputs."""
+    look = getattr(front_end_of(model), "preflight", None)
+    if look is None:
+        raise ModelError("a preflight is for PyTorch models", where="model", received=type(model).__name__,
+                         fix="autoinit.check(model) predicts what its weights do")  # fmt: skip
+    found: Preflight = look(model)
+    return found
 
 
 def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:

@@ -97,6 +97,27 @@ def without_memory(world: int) -> list[str]:
     return found
 
 
+def preflight(world: int) -> list[str]:
+    """Equal seeds on all ranks make equal shards, unequal ones copies that differ: both are seen, on every rank."""
+    case, found = CASES["mlp fsdp normal"], []
+    model = fsdp(fresh(case), world)
+    autoinit.plan(fresh(case), case.inputs, warn=False).apply(model, warn=False)
+    if not autoinit.check(model).ok:
+        found.append(f"a good model: {autoinit.check(model)}")
+    generator = torch.Generator().manual_seed(0)
+    model.up.weight.to_local().detach().normal_(generator=generator)
+    said = {(p.name, p.kind) for p in autoinit.check(model).problems}
+    if said != ({("up.weight", "same on devices")} if world > 1 else set()):
+        found.append(f"equal shards: {said}")
+    copies = CUTS["hsdp"](fresh(case), world)
+    if copies is not None:
+        copies.down.weight.to_local().detach().add_(dist.get_rank())
+        said = {(p.name, p.kind) for p in autoinit.check(copies).problems}
+        if said != {("down.weight", "differs")}:
+            found.append(f"copies: {said}")
+    return found
+
+
 def twice_the_same(world: int) -> list[str]:
     case = CASES["mlp fsdp normal"]
     plan = autoinit.plan(fresh(case), case.inputs, warn=False)
@@ -159,6 +180,7 @@ def main(rank: int, world: int, folder: Path) -> None:
     todo: dict[str, Any] = {name: lambda case=case: differences(case, world) for name, case in CASES.items()}
     todo |= {
         "without memory": lambda: without_memory(world), "twice the same": lambda: twice_the_same(world),
+        "preflight": lambda: preflight(world),
         "says what to do": lambda: says_what_to_do(world),
         "all or nothing": lambda: all_or_nothing(world), "checkpoint": lambda: checkpoint(world, folder),
     }  # fmt: skip

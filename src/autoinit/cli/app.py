@@ -130,14 +130,28 @@ def plan(
 def check(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, evaluation: Evaluation = False,
     json_file: Json = None, html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
+    preflight: Annotated[
+        bool, typer.Option("--preflight", help="Only look at what parameters and buffers hold; exit with 1 if bad.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Predict what a model's present weights do to signals, and name the first bad layer."""
+    if preflight:
+        _preflight(model)
+        return
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
         made = api.check(named.model, given, variance=variance, training=not evaluation, warn=False)
         _show(made, json_file, html, plot)
     _judge(made, fail_on)
+
+
+def _preflight(model: str) -> None:
+    with told():
+        found = api.preflight(resolve(model).model)
+        typer.echo(str(found))
+    if not found.ok:
+        raise typer.Exit(BAD_SIGNAL)
 
 
 @app.command()

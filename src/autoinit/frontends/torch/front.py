@@ -20,6 +20,7 @@ from .inputs import call_arguments
 from .materialise import without_memory
 from .measure import record
 from .names import Names, parameters_of, tensors_of, unwrapped
+from .preflight import preflight
 from .shards import refuse_shards
 from .walk import walk
 
@@ -78,4 +79,4 @@ def measure(
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "preflight", "understands"]

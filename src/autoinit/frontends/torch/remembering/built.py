@@ -73,6 +73,11 @@ def stories_of(model: nn.Module) -> dict[str, Story]:
     return found
 
 
+def was_built(module: nn.Module) -> bool:
+    """Whether a module was built under `meta`."""
+    return module in _BUILT
+
+
 def stories_without_memory(model: nn.Module) -> dict[str, Story]:
     """`stories_of` a model that has tensors on the meta device; none for any other."""
     bare = any(t.device.type == "meta" for t in (*model.parameters(), *model.buffers()))
