@@ -331,6 +331,8 @@ def test_refused(name: str) -> None:
     model = nn.Linear(16, 8)
     before = {k: v.clone() for k, v in model.state_dict().items()}
     for function in (autoinit.plan, autoinit.initialize, autoinit.check, autoinit.measure):
+        if inputs is None and function is autoinit.check:
+            continue  # a preflight
         with pytest.raises(InputError) as caught:
             function(model, inputs)
         error = caught.value
