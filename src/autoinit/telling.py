@@ -56,6 +56,16 @@ def left_frozen(plan: Plan, frozen: set[str]) -> list[str]:
     return [f"{left} of {count(len(changed), 'parameter')} that the plan sets {_was(left)} left alone: frozen now"]
 
 
+def untied(plan: Plan, names: dict[str, int]) -> list[str]:
+    """Parameters that were tied when they were planned; `names`: which parameter of the model has which name now."""
+    apart = [p for p in plan.parameters if len({names[n] for n in (p.name, *p.aliases) if n in names}) > 1]
+    if not apart:
+        return []
+    first = " and ".join((apart[0].name, *apart[0].aliases))
+    return [f"{first} were one parameter when they were planned, and are not tied now (to_empty unties): tie them "
+            "again before training"]  # fmt: skip
+
+
 def count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 

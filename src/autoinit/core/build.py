@@ -76,7 +76,7 @@ def build_plan(
 
 def _without_effect(graph: Graph, options: Options) -> list[str]:
     """Patterns that match nothing are most likely misspelt."""
-    names = [name for p in graph.parameters.values() for name in (p.name, *p.aliases)]
+    names = [name for p in graph.parameters.values() for name in (p.name, *p.aliases)] + graph.other_names
     return [
         f"the pattern {pattern!r} of '{option}' matches no parameter"
         for option, patterns in (("skip", options.skip), ("only", options.only))

@@ -128,6 +128,8 @@ class Graph:
     """Model inputs with their description (an `autoinit.Input`)."""
     outputs: list[Value] = field(default_factory=list)
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    other_names: list[str] = field(default_factory=list)
+    """Names, besides those of parameters, that options may mean: of buffers that have no memory yet."""
     notes: list[str] = field(default_factory=list)
     sites: list[Site] = field(default_factory=list)
     """Activations that are to be centred, in the order of their calls."""

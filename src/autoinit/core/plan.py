@@ -188,7 +188,7 @@ class Plan:
         partial: the model is a part of the planned one (a pipeline stage); what it does not have is left out.
         """
         from ..api import front_end_of
-        from ..telling import left_frozen, tell
+        from ..telling import left_frozen, tell, untied
         from .plan_check import check_writes
 
         seed = self.seed if seed is None else read_seed(seed)
@@ -200,7 +200,7 @@ class Plan:
         check_writes(self)
         plan = self.restricted(front_end.names(model)) if read_flag("partial", partial) else self
         made = front_end.apply(plan, model, seed)
-        tell(self, left_frozen(self, front_end.frozen(model)), warn)
+        tell(self, [*left_frozen(self, front_end.frozen(model)), *untied(self, front_end.identities(model))], warn)
         return made
 
     def restricted(self, names: set[str]) -> Plan:

@@ -40,6 +40,11 @@ def frozen(model: Any) -> set[str]:
     return {name for name, variable in parameters_of(model).items() if not variable.trainable}
 
 
+def identities(model: Any) -> dict[str, int]:
+    """Which parameter has which name."""
+    return {name: id(variable) for name, variable in parameters_of(model).items()}
+
+
 def names(model: Any) -> set[str]:
     """Names of all parameters and layers."""
     return {*parameters_of(model), *named_layers(model)}
@@ -73,4 +78,4 @@ def measure(
     return record(model, inputs, training=options.training, seed=seed, budget=Budget.start(options))
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "understands"]
+__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "identities", "measure", "names", "understands"]

@@ -23,6 +23,7 @@ from .materialise import fillings
 from .memory import held, overlapping, put_back
 from .names import Names
 from .shards import Local, local_of
+from .transformers_marks import mark_for_transformers
 
 
 def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
@@ -60,6 +61,7 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
                     writes.breathe()
         for centre in centring:
             centre(writes)
+    mark_for_transformers(model, [write.parameter for write in todo])
     return model
 
 

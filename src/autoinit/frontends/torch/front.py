@@ -36,6 +36,11 @@ def frozen(model: nn.Module) -> set[str]:
     return {name for name, p in parameters_of(model).items() if not p.requires_grad}
 
 
+def identities(model: nn.Module) -> dict[str, int]:
+    """Which parameter has which name: the same number for names of the same one."""
+    return {name: id(p) for name, p in Names(model).all_parameters()}
+
+
 def names(model: nn.Module) -> set[str]:
     """Names of all parameters and modules."""
     return {*tensors_of(model), *Names(model).modules()}
@@ -79,4 +84,15 @@ def measure(
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
-__all__ = ["NAME", "CustomRules", "analyse", "apply", "frozen", "measure", "names", "preflight", "understands"]
+__all__ = [
+    "NAME",
+    "CustomRules",
+    "analyse",
+    "apply",
+    "frozen",
+    "identities",
+    "measure",
+    "names",
+    "preflight",
+    "understands",
+]

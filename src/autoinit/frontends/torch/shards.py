@@ -35,7 +35,7 @@ def local_of(name: str, parameter: torch.Tensor) -> Local:
         raise PlanError("a parameter that is a sum over devices has no entries of its own to write", where=name,
                         received=str(dtensor.placements), fix="redistribute it to Shard or Replicate")  # fmt: skip
     shape, low = compute_local_shape_and_global_offset(dtensor.shape, dtensor.device_mesh, dtensor.placements)
-    local = dtensor.detach().to_local()
+    local = dtensor._local_tensor.detach()  # `to_local` gives one that counts its versions by itself
     if tuple(local.shape) != tuple(shape):
         raise PlanError("the shard of this process has another shape than its place in the mesh says", where=name,
                         received=f"{tuple(local.shape)}, expected {tuple(shape)}",

@@ -152,6 +152,7 @@ def _walk(
             if isinstance(reference, Value):
                 tracer.graph.outputs.append(reference)
     tracer.graph.parameters = describe_parameters(model, parameters, stories)
+    tracer.graph.other_names = [n for n, t in tensors_of(model).items() if t.device.type == "meta"]
     return tracer.graph, signals
 
 
