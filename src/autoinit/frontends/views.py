@@ -1,13 +1,12 @@
 """Views of parameters: what a transpose, reshape or cut of a weight is, without touching its values.
 
-The view is a dry NumPy array with the same shape and strides (one byte per entry, memory never read), on which the
-real operation is carried out; where that needs no copy, the outcome is a view again.
+The view is a dry NumPy array with the same shape and strides, on which the real operation is carried out. There is no
+memory behind it: operations must only move and cut, and never read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from math import prod
 from typing import Any
 
@@ -31,13 +30,11 @@ def whole_view(name: str, shape: Shape) -> ParameterView:
 
 
 def viewed(view: ParameterView, operation: Callable[[NDArray[Any]], NDArray[Any]]) -> ParameterView | None:
-    """The view that `operation` makes of a view; None if it needs a copy or repeats entries."""
+    """The view that `operation` (which never copies) makes of a view; None if it is none, or repeats entries."""
     if prod(view.shape) == 0 or any(s < 0 for s in view.stride):
         return None
-    reach = 1 + sum((n - 1) * s for n, s in zip(view.shape, view.stride, strict=True))
-    dry = _untouched(reach)
-    given = np.lib.stride_tricks.as_strided(dry, view.shape, view.stride)
-    made = operation(given)
+    dry = np.lib.stride_tricks.as_strided(np.empty(1, dtype=np.int8), view.shape, view.stride, writeable=False)
+    made = operation(dry)
     if not np.may_share_memory(made, dry) or any(s < 0 for s in made.strides):
         return None
     if any(s == 0 and n > 1 for s, n in zip(made.strides, made.shape, strict=True)):
@@ -50,19 +47,6 @@ def viewed(view: ParameterView, operation: Callable[[NDArray[Any]], NDArray[Any]
     return ParameterView(view.name, tuple(made.shape), strides, view.offset + shift, whole)
 
 
-@cache
-def _capacity() -> dict[str, NDArray[Any]]:
-    return {}
-
-
-def _untouched(size: int) -> NDArray[Any]:
-    """At least `size` bytes of address space that nobody reads."""
-    held = _capacity()
-    if "dry" not in held or held["dry"].size < size:
-        held["dry"] = np.empty(max(size, 1), dtype=np.int8)
-    return held["dry"]
-
-
 def permuted_view(view: ParameterView, perm: tuple[int, ...]) -> ParameterView:
     return ParameterView(
         view.name, tuple(view.shape[a] for a in perm), tuple(view.stride[a] for a in perm), view.offset, view.whole
@@ -70,17 +54,36 @@ def permuted_view(view: ParameterView, perm: tuple[int, ...]) -> ParameterView:
 
 
 def reshaped_view(view: ParameterView, shape: Shape) -> ParameterView | None:
-    """None if the entries do not lie as the new shape needs them."""
+    """None if the entries do not lie as the new shape needs them.
 
-    def reshape(a: NDArray[Any]) -> NDArray[Any]:
-        made = a.view()
-        try:
-            made.shape = shape  # raises where a copy would be needed
-        except (AttributeError, ValueError):
-            return np.empty(0, dtype=np.int8)
-        return made
-
-    return viewed(view, reshape)
+    Both shapes are cut into the smallest runs of axes with equally many entries; within a run the old axes must lie
+    in each other like those of a contiguous array.
+    """
+    if prod(view.shape) != prod(shape) or prod(shape) == 0 or any(s < 0 for s in view.stride):
+        return None
+    old = [(n, s) for n, s in zip(view.shape, view.stride, strict=True) if n != 1]
+    new = [n for n in shape if n != 1]
+    strides: list[int] = []
+    i = j = 0
+    while i < len(old):
+        first, start, have, want = i, j, old[i][0], new[j]
+        while have != want:
+            if have < want:
+                i += 1
+                have *= old[i][0]
+            else:
+                j += 1
+                want *= new[j]
+        i, j = i + 1, j + 1
+        if any(old[k][1] != old[k + 1][0] * old[k + 1][1] for k in range(first, i - 1)):
+            return None
+        step = old[i - 1][1]
+        if step == 0:
+            return None
+        strides += [step * prod(new[k + 1 : j]) for k in range(start, j)]
+    found, own = iter(strides), contiguous_strides(shape)
+    stride = tuple(c if n == 1 else next(found) for n, c in zip(shape, own, strict=True))
+    return ParameterView(view.name, tuple(shape), stride, view.offset, view.whole)
 
 
 def constant_view(constant: Constant, shape: Shape, operation: Callable[[NDArray[Any]], NDArray[Any]]) -> Constant:
