@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from autoinit.core.expression import Expr, evaluate
 from autoinit.core.hermite import PairSeries, pair_series
 from autoinit.core.marks import panel_marks
 from autoinit.core.quadrature import Quadrature, integrate
+
+from .lazy import lazy
 
 _CACHE_SIZE = 8192
 
@@ -40,16 +42,16 @@ class Analysis:
         self._function, self._marks = function, marks
         self.problem = None
 
-    @cached_property
+    @lazy
     def quadrature(self) -> Quadrature:
         mean, std = self.source_mean, math.sqrt(self.source_var)
         return integrate(lambda z: self._function(mean + std * z)[None], self._marks)
 
-    @cached_property
+    @lazy
     def _hermite(self) -> Array:
         return np.asarray(self.quadrature.hermite()[0])
 
-    @cached_property
+    @lazy
     def _series(self) -> PairSeries:
         return pair_series(self.quadrature, 0, 0, self.second)
 
@@ -60,7 +62,7 @@ class Analysis:
         self.second = float(quadrature.products()[0, 0])
         self.problem = quadrature.problem
 
-    @cached_property
+    @lazy
     def variance(self) -> float:
         """Var f(u), computed about the mean when the two moments would cancel."""
         difference = self.second - self.mean * self.mean
@@ -79,7 +81,7 @@ class Analysis:
             return np.full(cov.shape, self.second)
         return self._series(cov / self.source_var)
 
-    @cached_property
+    @lazy
     def mean_slope(self) -> float:
         """E f', by Stein's lemma E[f(v)(v − m)] / var."""
         if self.source_var == 0.0:
@@ -92,7 +94,7 @@ class Analysis:
         clipped = np.clip(cov, -self.source_var, self.source_var)
         return np.asarray(self.source_mean * self.mean + clipped * self.mean_slope)
 
-    @cached_property
+    @lazy
     def slope(self) -> float:
         """d log E f² / d log var = E[f² (z² − 1)] / (2 E f²)."""
         return self._slope_by_quadrature()
@@ -150,7 +152,7 @@ class _ClosedAnalysis(Analysis):
             inner = scale * scale * inner
         return np.where(cov >= self.source_var, self.second, inner)
 
-    @cached_property
+    @lazy
     def mean_slope(self) -> float:
         pieces = self.shape.function.pieces
         if pieces is not None:
@@ -158,7 +160,7 @@ class _ClosedAnalysis(Analysis):
             return self.shape.scale * self.shape.factor * slope
         return float(self._hermite[1]) / math.sqrt(self.source_var)
 
-    @cached_property
+    @lazy
     def slope(self) -> float:
         """By a central difference of the closed form in log var."""
         step = 1e-4
@@ -240,15 +242,15 @@ class _LineAnalysis(Analysis):
         self.mean = factor * mean + offset
         self.second = self.mean * self.mean + factor * factor * var
 
-    @cached_property
+    @lazy
     def variance(self) -> float:
         return self.factor * self.factor * self.source_var
 
-    @cached_property
+    @lazy
     def mean_slope(self) -> float:
         return self.factor
 
-    @cached_property
+    @lazy
     def slope(self) -> float:
         return self.variance / self.second if self.second else 0.0
 
@@ -302,7 +304,7 @@ class _Lazy(Sequence[float]):
     def __init__(self, make: Callable[[], list[float]]):
         self._make = make
 
-    @cached_property
+    @lazy
     def _items(self) -> list[float]:
         return self._make()
 

@@ -16,7 +16,6 @@ averaged over all pairs of rows that differ on S. Dead entries are zeros of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import axes as K_axes
+from .lazy import lazy
 from .signal import Array, Signal
 from .softmax_moments import pair_moments
 
@@ -152,7 +152,7 @@ class Rows:
                 different[S] = share * (1.0 - float(np.mean(mass))) / (n * (n - 1.0))
         return same, different
 
-    @cached_property
+    @lazy
     def pairs(self) -> dict[tuple[int, ...], tuple[float, Places, Places, Array]]:
         """Per pattern of difference.
 

@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
+from autoinit.core.draws import stretches  # noqa: E402
 from autoinit.errors import OptionError, PlanError  # noqa: E402
 from tests.interrupting import everywhere  # noqa: E402
 
@@ -75,27 +76,31 @@ def test_row_7_an_exception_at_any_line(options: dict, error: type[BaseException
     assert lines > 300 and seen["before"] > 50 and seen["complete"] >= 1
 
 
-FAILING = {"normal_": "normal", "uniform_": "uniform", "erfinv_": "truncated_normal", "copy_": "orthogonal"}
+FAILING = ["normal", "uniform", "truncated_normal", "orthogonal", "copy_"]
 
 
-@pytest.mark.parametrize("method", FAILING)
-def test_row_7_a_framework_call_that_fails(method: str, monkeypatch) -> None:
-    """At its first, second, third call: copy_ also fails once while things are put back."""
-    plan = autoinit.plan(net(), (8, 6), distribution=FAILING[method], center="activation")
-    real, before = getattr(torch.Tensor, method), state(net())
+@pytest.mark.parametrize("what", FAILING)
+def test_row_7_a_call_that_fails(what: str, monkeypatch) -> None:
+    """At its first, second, third call: copy_ (of rounded values) also fails once while things are put back."""
+    copying = what == "copy_"
+    build = (lambda: net().bfloat16()) if copying else net
+    options = {} if copying else {"distribution": what}
+    plan = autoinit.plan(build(), (8, 6), center="activation", **options)
+    place = (torch.Tensor, "copy_") if copying else (stretches, "unit")
+    real, before = getattr(*place), state(build())
     for bad in range(1, 4):
         calls = 0
 
-        def fails(tensor, *args, bad=bad, **kwargs):
+        def fails(*args, bad=bad, **kwargs):
             nonlocal calls
             calls += 1
             if calls == bad:
                 raise RuntimeError("out of memory")
-            return real(tensor, *args, **kwargs)
+            return real(*args, **kwargs)
 
-        model = net()
+        model = build()
         with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="out of memory"):
-            patch.setattr(torch.Tensor, method, fails)
+            patch.setattr(*place, fails)
             plan.apply(model)
         assert state(model) == before
 
@@ -163,7 +168,7 @@ def test_what_cannot_be_put_back_is_said(monkeypatch) -> None:
 
     with monkeypatch.context() as patch, pytest.raises(PlanError, match="could not be put back") as caught:
         patch.setattr(torch.Tensor, "copy_", fails)
-        patch.setattr(torch.Tensor, "erfinv_", fails)
+        patch.setattr(stretches, "unit", fails)
         plan.apply(model)
     assert isinstance(caught.value.__cause__, RuntimeError) and caught.value.where == "0.weight"
 
@@ -265,24 +270,24 @@ def test_sigint_waits_for_a_handler_of_the_user() -> None:
     called, model = [], net()
     plan = autoinit.plan(model, (8, 6))
     complete = state(plan.apply(net()))
-    real, before = torch.Tensor.erfinv_, signal.getsignal(signal.SIGINT)
+    real, before = stretches.unit, signal.getsignal(signal.SIGINT)
 
-    def interrupted(tensor):
+    def interrupted(words, kind):
         signal.raise_signal(signal.SIGINT)
         assert not called  # not while a parameter is half written
-        torch.Tensor.erfinv_ = real
-        return real(tensor)
+        stretches.unit = real
+        return real(words, kind)
 
     def handler(number, frame):
         called.append(number)
 
     signal.signal(signal.SIGINT, handler)
     try:
-        torch.Tensor.erfinv_ = interrupted
+        stretches.unit = interrupted
         plan.apply(model)
         assert signal.getsignal(signal.SIGINT) is handler
     finally:
-        torch.Tensor.erfinv_ = real
+        stretches.unit = real
         signal.signal(signal.SIGINT, before)
     assert called == [signal.SIGINT] and state(model) == complete
 

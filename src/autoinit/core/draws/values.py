@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..lazy import lazy
 from ..plan import ParameterPlan, PartPlan
 from .orthogonal import orthogonal
 from .regions import Region, Shape, places_in
@@ -41,7 +41,7 @@ class Draw:
         self.key = key_of(seed, plan.name)
         self.parts = [Filling(self, part, kind_of(part, distribution)) for part in plan.parts if 0 not in part.shape]
 
-    @cached_property
+    @lazy
     def covers(self) -> bool:
         """Whether nothing is left of the parameter's old values."""
         return any(part.region.covers for part in self.parts)
@@ -119,7 +119,7 @@ class Filling:
             if len(shift) > 1:
                 out -= np.array(shift, dtype=out.dtype) * out.dtype.type(scale)
 
-    @cached_property
+    @lazy
     def _matrix(self) -> Array:
         """The whole part, orthogonal, its entries in C order."""
         gaussian = np.empty(self.region.shape, dtype=np.float32)
@@ -139,7 +139,7 @@ class Filling:
         box = self.region.box() or tuple((0, n) for n in self.whole.shape)
         return [a for a, _ in box], [b for _, b in box]
 
-    @cached_property
+    @lazy
     def _settled(self) -> tuple[float, list[float]]:
         """(scale, shift): the value of an entry is scale (x - shift); of pairs, real and imaginary part have their own.
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ...core.lazy import lazy
 from ...errors import OptionError
 
 MEASURED = 2048
@@ -61,7 +61,7 @@ class Images:
         """Standard deviation of every channel over the training part, in units where white is 1."""
         return self._moments[1]
 
-    @cached_property
+    @lazy
     def _moments(self) -> tuple[np.ndarray, np.ndarray]:
         return moments(self.train.images)
 

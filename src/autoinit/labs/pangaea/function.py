@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...core.lazy import lazy
 from ...errors import OptionError
 from . import formula, records
 from .graph import LIMIT, FunctionError, Node, evaluate
@@ -65,7 +65,7 @@ class Function:
 
     # --- what it is -----------------------------------------------------------------------------------
 
-    @cached_property
+    @lazy
     def formula(self) -> str:
         return formula.write(self.graph)
 
@@ -83,7 +83,7 @@ class Function:
         """Nested dictionaries and lists that JSON can hold."""
         return records.write(self.graph)
 
-    @cached_property
+    @lazy
     def key(self) -> str:
         """Twelve hexadecimal digits that follow from the graph alone, the same on every machine."""
         text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))

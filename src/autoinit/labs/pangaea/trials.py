@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from math import isfinite
 from typing import Any
 
+from ...core.lazy import lazy
 from ...errors import OptionError
 
 INITIALIZATIONS = ("default", "autoinit", "autoinit++")
@@ -81,7 +81,7 @@ class Chance:
     def accuracy(self) -> float:
         return round(1 / self.classes, 6)
 
-    @cached_property
+    @lazy
     def threshold(self) -> float:
         """The smallest accuracy k/N with P(K ≥ k) < 10⁻³ for K ~ Binomial(N, 1/classes); above 1 if there is none."""
         from scipy.stats import binom
