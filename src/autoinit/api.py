@@ -12,10 +12,10 @@ from .core.checks import brief
 from .core.options import Options, read_count, read_options
 from .core.outcome import RuleSet
 from .core.plan import Plan
+from .core.preflight import Preflight
 from .core.trusting import guarded
 from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
-from .preflight import Preflight
 from .rules import RULES
 from .telling import complaints, tell
 

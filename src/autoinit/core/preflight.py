@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from .names import shown
+from ..names import shown
 
 HUGE = 1e6
 """No initialization makes larger numbers (masks hold the largest there are: buffers are not judged by this)."""
