@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ..names import shown
 
@@ -118,7 +117,7 @@ MOST_LINES = 8
 
 
 def _said(c: Contents, kind: str) -> str:
-    numbers: dict[str, Any] = {
+    numbers: dict[str, str] = {
         "nan": f" ({c.nan:,} of {c.size:,})", "infinite": f" ({c.infinite:,} of {c.size:,})",
         "huge": f" (up to {c.largest:.3g})", "denormal": f" ({c.tiny:,} of {c.size:,} entries below {TINY:g})",
     }  # fmt: skip
