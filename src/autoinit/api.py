@@ -178,10 +178,17 @@ def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
     Without inputs, a PyTorch model gets a preflight: which of its parameters and buffers hold NaN, infinities, garbage,
     or what nobody wrote since ``to_empty``; also on shards, where the processes compare theirs.
     """
-    settings = read_options(options)
     model = _model(model)
     if inputs is None and hasattr(front_end_of(model), "preflight"):
+        read_options(options)
         return preflight(model)
+    return predict(model, inputs, **options)
+
+
+def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
+    """`check` that always predicts: a model that does not know its inputs needs to be told."""
+    settings = read_options(options)
+    model = _model(model)
     made = _analyse(model, inputs, settings, check=True)
     _speak(model, made, settings)
     return made

@@ -121,7 +121,7 @@ def plan(
             skip=skip, only=only, center=center and center.value, warn=False,
         )  # fmt: skip
         beside = {"variance": variance, "training": not evaluation, "warn": False}
-        now = api.check(named.model, given, **beside) if html or plot else None
+        now = api.predict(named.model, given, **beside) if html or plot else None
         _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
@@ -141,7 +141,7 @@ def check(
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
-        made = api.check(named.model, given, variance=variance, training=not evaluation, warn=False)
+        made = api.predict(named.model, given, variance=variance, training=not evaluation, warn=False)
         _show(made, json_file, html, plot)
     _judge(made, fail_on)
 
