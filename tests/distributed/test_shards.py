@@ -21,6 +21,7 @@ from tests.distributed.cases import CASES
 ROOT = Path(__file__).parents[2]
 LIMIT = 900
 WORLDS = (4, 3, 2, 1)
+pytestmark = pytest.mark.xdist_group("processes")  # one worker of pytest starts them, once
 OTHERS = ("without memory", "preflight", "twice the same", "says what to do", "all or nothing", "checkpoint")
 
 

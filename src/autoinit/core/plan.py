@@ -44,6 +44,10 @@ class PartPlan:
     value: Number = 0.0
     """For a centring bias: the incoming mean that it cancels."""
 
+    def drawn_as(self, distribution: str) -> str:
+        """The kind, with the plan's distribution where that decides."""
+        return distribution if self.kind == "random" else self.kind
+
 
 @dataclass(slots=True)
 class ParameterPlan:

@@ -93,7 +93,7 @@ class PlanCheck:
             places.add(center.place)
 
     def _part(self, entry: ParameterPlan, part: PartPlan, place: Place) -> None:
-        kind = self.plan.distribution if part.kind == "random" else part.kind
+        kind = part.drawn_as(self.plan.distribution)
         if part.std < 0 and kind != "constant":
             self._refuse("a standard deviation is not negative", (*place, "std"), str(part.std))
         self._region(part.shape, part.stride, part.offset, entry, place)

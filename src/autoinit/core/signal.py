@@ -250,9 +250,7 @@ class Signal:
 
     def correlation(self, axis: int) -> float:
         """Correlation of two entries that differ along `axis` only."""
-        index = tuple(1 if a == axis % self.ndim else 0 for a in range(self.ndim))
-        variance = self.variance
-        return float((self.K[index] - self.mean**2) / variance) if variance > 0 else 0.0
+        return self.correlations()[axis]
 
     def correlations(self) -> list[float]:
         """`correlation` of every axis."""

@@ -10,13 +10,18 @@ from .graph import Parameter, ParameterView, Shape
 Block = tuple[tuple[int, int], ...]
 
 
-def whole(parameter: Parameter) -> ParameterView:
-    """The view that is all of a parameter."""
+def c_strides(shape: Shape) -> Shape:
+    """Strides, in entries, of an array in C order."""
     strides, step = [], 1
-    for n in reversed(parameter.shape):
+    for n in reversed(shape):
         strides.append(step)
         step *= n
-    return ParameterView(parameter.name, parameter.shape, tuple(reversed(strides)), 0, True)
+    return tuple(reversed(strides))
+
+
+def whole(parameter: Parameter) -> ParameterView:
+    """The view that is all of a parameter."""
+    return ParameterView(parameter.name, parameter.shape, c_strides(parameter.shape), 0, True)
 
 
 def is_repeated(view: ParameterView) -> bool:
@@ -32,11 +37,7 @@ def is_repeated(view: ParameterView) -> bool:
 
 def block(view: ParameterView, shape: Shape) -> Block | None:
     """The view as ranges per axis of the (contiguous) parameter, or None if it is no such box."""
-    strides, step = [], 1
-    for n in reversed(shape):
-        strides.append(step)
-        step *= n
-    strides.reverse()
+    strides = c_strides(shape)
     rest, starts = view.offset, []
     for s in strides:
         starts.append(rest // s if s else 0)

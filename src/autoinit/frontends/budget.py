@@ -13,8 +13,8 @@ from ..errors import TraceError
 class Budget:
     """What is left of one walk's allowance; `spend` is called once per op that is followed."""
 
-    ops: float = 200_000
-    seconds: float = 120.0
+    ops: float = field(default_factory=lambda: Options().max_ops)
+    seconds: float = field(default_factory=lambda: Options().max_seconds)
     spent: int = 0
     began: float = field(default_factory=monotonic)
 

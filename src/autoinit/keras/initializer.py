@@ -7,7 +7,6 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from math import prod
 from types import FrameType
 from typing import Any
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from ..core.draws import Draw
 from ..core.options import Options, read_options
 from ..core.plan import ParameterPlan, PartPlan
+from ..core.weights import c_strides
 from ..frontends.keras.apply import apply
 from ..frontends.keras.variables import values_of
 from .growing import growing_of
@@ -165,7 +165,7 @@ def _by_fan(initializer: Initializer, shape: tuple[int, ...], reasons: list[str]
         )
     fan, _ = compute_fans(shape)
     out = np.empty(shape, dtype=np.float32)
-    strides = [prod(shape[a + 1 :]) for a in range(len(shape))]
+    strides = list(c_strides(shape))
     part = PartPlan(list(shape), strides, 0, "random", (initializer.variance / max(fan, 1)) ** 0.5, [len(shape) - 1], 1)
     entry = ParameterPlan(f"a weight of shape {shape}", list(shape), "set", "", [part])
     Draw(entry, initializer.distribution, initializer._seed).into(out)

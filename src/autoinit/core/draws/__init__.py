@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from .centre import centred_bias
 from .unit import INDEPENDENT
-from .values import Draw, kind_of, slabs
+from .values import Draw, slabs
 
-__all__ = ["INDEPENDENT", "Draw", "centred_bias", "kind_of", "slabs"]
+__all__ = ["INDEPENDENT", "Draw", "centred_bias", "slabs"]

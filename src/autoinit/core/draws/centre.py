@@ -22,14 +22,11 @@ def centred_bias(part: PartPlan, weight_shape: Sequence[int], pieces: Slabs, pai
 
     `pieces` is the weight, a slab at a time, always the same ones, so that the sums do not depend on who asks.
     """
-    shape, stride, offset = list(part.of_shape), list(part.of_stride), part.of_offset
-    if pairs:
-        weight_shape, shape, stride, offset = [*weight_shape, 2], [*shape, 2], [*(2 * s for s in stride), 1], 2 * offset
-    region = Region.of(weight_shape, shape, stride, offset)
-    outputs = _Outputs(region, [*part.rows, len(shape) - 1] if pairs else list(part.rows), part.groups)
+    region = Region.of(weight_shape, part.of_shape, part.of_stride, part.of_offset, pairs)
+    outputs = _Outputs(region, [*part.rows, len(part.of_shape)] if pairs else list(part.rows), part.groups)
     total: Array = np.zeros(outputs.count)
     for low, values in pieces:
-        places = places_in(weight_shape, low, values.shape)
+        places = places_in(region.whole, low, values.shape)
         chosen = region.holds(places)
         total = total + np.bincount(outputs.of(places[chosen]), values[chosen], outputs.count)
     return (-part.value * total).reshape([*part.shape, 2] if pairs else part.shape)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...errors import PlanError
 from ..graph import ParameterView
 from ..plan_check import inside
-from ..weights import Block, block
+from ..weights import Block, block, c_strides
 
 Shape = tuple[int, ...]
 
@@ -29,7 +29,12 @@ class Region:
     offset: int
 
     @classmethod
-    def of(cls, whole: Sequence[int], shape: Sequence[int], stride: Sequence[int], offset: int) -> Region:
+    def of(
+        cls, whole: Sequence[int], shape: Sequence[int], stride: Sequence[int], offset: int, pairs: bool = False
+    ) -> Region:
+        """`pairs`: of a complex parameter, as one of pairs of numbers, with a 2 at the end of its shape."""
+        if pairs:
+            whole, shape, stride, offset = [*whole, 2], [*shape, 2], [*(2 * s for s in stride), 1], 2 * offset
         if not inside(list(shape), list(stride), offset, prod(whole)):
             raise PlanError("a part lies outside of its parameter", where="Plan.apply",
                             received=f"shape {list(shape)}, stride {list(stride)}, offset {offset} of "
@@ -73,6 +78,12 @@ class Region:
         nearest = sum((d * s for d, s in zip(self.digits(places), self.stride, strict=True)), np.int64(self.offset))
         return np.asarray(np.equal(nearest, places))
 
+    def put(self, out: NDArray[Any], low: Sequence[int], values: NDArray[Any]) -> None:
+        """Write the region's values (in its C order) where they lie in the rectangle `out` that begins at `low`."""
+        places = places_in(self.whole, low, out.shape)
+        chosen = self.holds(places)
+        out[chosen] = values.reshape(-1)[self.number(places[chosen])]
+
     def cut(self, low: Sequence[int], high: Sequence[int]) -> Block | None:
         """What of a box lies in the rectangle low .. high; None if nothing."""
         box = self.box()
@@ -84,8 +95,8 @@ class Region:
 def places_in(whole: Sequence[int], low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
     """The numbers, in C order, of the entries of a rectangle."""
     made = np.zeros((1,) * len(shape), dtype=np.int64)
-    for a, (start, n) in enumerate(zip(low, shape, strict=True)):
+    for a, (start, n, step) in enumerate(zip(low, shape, c_strides(tuple(whole)), strict=True)):
         axis = [1] * len(shape)
         axis[a] = n
-        made = made + (np.arange(start, start + n, dtype=np.int64) * prod(whole[a + 1 :])).reshape(axis)
+        made = made + (np.arange(start, start + n, dtype=np.int64) * step).reshape(axis)
     return np.broadcast_to(made, tuple(shape))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..weights import c_strides
 from . import threads
 from .unit import unit
 from .words import Words
@@ -62,7 +63,7 @@ def _piece(
     out: Array, key: int, shape: Sequence[int], low: Sequence[int], kind: str, scale: float, shift: float
 ) -> None:
     words = Words(key)
-    strides = [prod(shape[a + 1 :]) for a in range(out.ndim)]
+    strides = c_strides(tuple(shape))
     whole = out.ndim
     while whole > 0 and out.shape[whole - 1] == shape[whole - 1]:
         whole -= 1

@@ -22,10 +22,6 @@ SLAB = 2**20
 """Entries of a parameter that sums over it look at together: always the same ones, however it is cut."""
 
 
-def kind_of(part: PartPlan, distribution: str) -> str:
-    return distribution if part.kind == "random" else part.kind
-
-
 class Draw:
     """The values of one planned parameter.
 
@@ -39,7 +35,7 @@ class Draw:
         self.name, self.exact, self.pairs = plan.name, exact, pairs
         self.shape: Shape = (*plan.shape, 2) if pairs else tuple(plan.shape)
         self.key = key_of(seed, plan.name)
-        self.parts = [Filling(self, part, kind_of(part, distribution)) for part in plan.parts if 0 not in part.shape]
+        self.parts = [Filling(self, part, part.drawn_as(distribution)) for part in plan.parts if 0 not in part.shape]
 
     @lazy
     def covers(self) -> bool:
@@ -74,10 +70,8 @@ class Filling:
 
     def __init__(self, whole: Draw, part: PartPlan, kind: str) -> None:
         self.whole, self.part, self.kind = whole, part, kind
-        shape, stride, offset = list(part.shape), list(part.stride), part.offset
-        if whole.pairs:
-            shape, stride, offset = [*shape, 2], [*(2 * s for s in stride), 1], 2 * offset
-        self.region = Region.of(whole.shape, shape, stride, offset)
+        entries = whole.shape[:-1] if whole.pairs else whole.shape
+        self.region = Region.of(entries, part.shape, part.stride, part.offset, whole.pairs)
 
     def into(self, out: Array, low: Sequence[int]) -> None:
         high = [a + n for a, n in zip(low, out.shape, strict=True)]

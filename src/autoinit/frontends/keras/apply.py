@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.draws import Draw, centred_bias, slabs
-from ...core.draws.regions import Region, places_in
+from ...core.draws.regions import Region
 from ...core.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
@@ -76,13 +76,11 @@ def _present(variable: Any) -> NDArray[Any]:
 def _centred(parameters: dict[str, Any], entry: ParameterPlan) -> NDArray[Any]:
     """The biases that cancel the incoming mean of the (freshly drawn) weights."""
     made = _present(parameters[entry.name])
-    places = places_in(entry.shape, [0] * made.ndim, made.shape)
     for part in entry.parts:
         if part.kind == "centre":
             weight = _present(parameters[part.of])
             region = Region.of(entry.shape, part.shape, part.stride, part.offset)
-            chosen = region.holds(places)
-            made[chosen] = centred_bias(part, weight.shape, _pieces(weight)).reshape(-1)[region.number(places[chosen])]
+            region.put(made, [0] * made.ndim, centred_bias(part, weight.shape, _pieces(weight)))
     return made
 
 

@@ -90,7 +90,7 @@ def _draw(plan: Plan, entry: ParameterPlan, parameter: torch.Tensor, seed: int) 
 def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> None:
     """Raise if the parameter is not the planned one, or cannot hold what is planned for it."""
     parameter = _is_there(entry, parameter)
-    kinds = {plan.distribution if part.kind == "random" else part.kind for part in entry.parts}
+    kinds = {part.drawn_as(plan.distribution) for part in entry.parts}
     if not can_be_drawn(parameter.dtype):
         raise PlanError("weights of this type cannot be drawn", where=entry.name, received=str(parameter.dtype),
                         fix="initialize in a floating or complex type and convert afterwards, or skip it")  # fmt: skip

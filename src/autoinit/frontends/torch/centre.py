@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...core.draws import Draw, centred_bias
-from ...core.draws.regions import Region, places_in
+from ...core.draws.regions import Region
 from ...core.plan import ParameterPlan, PartPlan
 from .filling import as_numbers, drawn_pieces, held_pieces
 from .memory import distinct
@@ -36,18 +36,11 @@ def write_centred(
 def _put(bias: Local, entry: ParameterPlan, part: PartPlan, values: NDArray[np.float64]) -> None:
     """Write the values of a part where this process has them."""
     tensor = distinct(bias.tensor)
-    if tensor.numel() == 0:
-        return
-    region = Region.of(entry.shape, part.shape, part.stride, part.offset)
-    places = places_in(entry.shape, bias.low, tensor.shape)
-    chosen = region.holds(places)
     pairs = tensor.is_complex()
+    if pairs and values.shape == tuple(part.shape):  # real sums for a complex bias
+        values = np.stack([values, np.zeros_like(values)], axis=-1)
     present = as_numbers(torch.view_as_real(tensor) if pairs else tensor)
-    source = values.reshape(-1, 2) if pairs and values.ndim > len(part.shape) else values.reshape(-1)
-    number = region.number(places[chosen])
-    if pairs and source.ndim == 1:
-        present[chosen, 0], present[chosen, 1] = source[number], 0.0
-    else:
-        present[chosen] = source[number]
+    region = Region.of(entry.shape, part.shape, part.stride, part.offset, pairs)
+    region.put(present, [*bias.low, 0] if pairs else bias.low, values)
     made = torch.from_numpy(present)
     tensor.copy_(torch.view_as_complex(made) if pairs else made)

@@ -23,8 +23,7 @@ SAMPLE = 2**20
 """Entries of a plain random fill that are looked at."""
 CONSTANTS = {"aten.zeros": 0.0, "aten.zeros_like": 0.0, "aten.zero_": 0.0, "aten.new_zeros": 0.0, "aten.ones": 1.0,
              "aten.ones_like": 1.0, "aten.new_ones": 1.0}  # fmt: skip
-FILLS = {"aten.full": 1, "aten.full_like": 1, "aten.fill_": 1, "aten.new_full": 2}
-"""Where the number stands among the arguments."""
+FILLS = {"aten.full", "aten.full_like", "aten.fill_", "aten.new_full"}
 
 
 @dataclass(frozen=True)
