@@ -24,7 +24,7 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 test: lint typecheck
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadgroup --ignore=tests/frontends/keras
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore=tests/frontends/keras
 	for backend in tensorflow jax torch; do \
 		KERAS_BACKEND=$$backend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/frontends/keras || exit 1; done
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 pytest.importorskip("torch.distributed.tensor")
 
@@ -21,16 +22,24 @@ from tests.distributed.cases import CASES
 ROOT = Path(__file__).parents[2]
 LIMIT = 900
 WORLDS = (4, 3, 2, 1)
-pytestmark = pytest.mark.xdist_group("processes")  # one worker of pytest starts them, once
 OTHERS = ("without memory", "preflight", "twice the same", "says what to do", "all or nothing", "checkpoint")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def found(tmp_path_factory) -> dict[int, dict[str, list[str]]]:
-    folder = tmp_path_factory.mktemp("distributed")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
-    results = {}
-    for world in WORLDS:
+    """What each number of processes found; workers of one pytest run share it."""
+    shared = tmp_path_factory.getbasetemp()
+    folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "distributed"
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / "lock"):
+        return {world: _found(world, folder) for world in WORLDS}
+
+
+def _found(world: int, folder: Path) -> dict[str, list[str]]:
+    said_by_all = folder / f"found{world}.json"
+    if not said_by_all.exists():
+        environment = {**os.environ, "OMP_NUM_THREADS": "1",
+                       "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}  # fmt: skip
         command = [sys.executable, "-m", "tests.distributed.worker"]
         started = [
             subprocess.Popen([*command, str(rank), str(world), str(folder)], cwd=ROOT, env=environment,
@@ -43,8 +52,8 @@ def found(tmp_path_factory) -> dict[int, dict[str, list[str]]]:
             for process in started:
                 process.kill()
         assert all(process.returncode == 0 for process in started), "\n".join(said)[-4000:]
-        results[world] = json.loads((folder / f"found{world}.json").read_text("utf-8"))
-    return results
+    found: dict[str, list[str]] = json.loads(said_by_all.read_text("utf-8"))
+    return found
 
 
 @pytest.mark.parametrize("world", WORLDS)
