@@ -6,7 +6,7 @@ A power of the normaliser is an integral, Z^{-A} = ∫ t^{A−1} e^{−tZ} dt / 
     G_a(y) = E[e^{a(x+y) − e^{x+y}}],    L(y) = E[e^{−e^{x+y}}],    x ~ N(0, variance).
 
 For a narrow law of x the inner mean is over x; for a wide one it is over the Gumbel variable instead, so
-both are smooth. Two rows with correlated logits are the same integral in two variables: given the
+both are smooth. L and G do not depend on n: one table of each serves rows of every length. Two rows with correlated logits are the same integral in two variables: given the
 common part of the logits the rows are independent.
 """
 
@@ -25,57 +25,80 @@ _WIDE = 0.5  # from this standard deviation on the inner mean runs over the Gumb
 _SMALL = 1e-5  # below this variance the first orders are exact enough
 _W_STEP = 0.3
 _W = np.arange(-40.0, 4.6, _W_STEP)
+_W_WEIGHT = np.stack([_W_STEP * np.exp(max(a, 1) * _W - np.exp(_W)) for a in range(5)], axis=1)  # of the miss, of G_1..4
 _Z, _Z_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
 _Z_WEIGHT = _Z_WEIGHT / _Z_WEIGHT.sum()
 _MOST_POINTS = 500
 _ALMOST_INDEPENDENT = 1e-3
+_NOTHING = -300.0  # log L where L is taken to be zero
 
 
 def _miss(y: Array, std: float) -> Array:
     """1 − L(y), without cancellation."""
     if std < _WIDE:
         return np.asarray(-np.expm1(-np.exp(y[:, None] + std * _Z)) @ _Z_WEIGHT)
-    weight = _W_STEP * np.exp(_W - np.exp(_W))
-    return np.asarray(special.ndtr((y[:, None] - _W) / std) @ weight)
+    return np.asarray(special.ndtr((y[:, None] - _W) / std) @ _W_WEIGHT[:, 0])
 
 
-def _power(y: Array, std: float, a: int) -> Array:
-    """G_a(y)."""
+def _powers(y: Array, std: float, most: int) -> Array:
+    """G_a(y) for a = 1 .. most, one column each."""
     if std < _WIDE:
         w = y[:, None] + std * _Z
-        return np.asarray(np.exp(a * w - np.exp(w)) @ _Z_WEIGHT)
-    weight = _W_STEP * np.exp(a * _W - np.exp(_W))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack([np.exp(a * w - np.exp(w)) @ _Z_WEIGHT for a in range(1, most + 1)], axis=1)
     kernel = np.exp(-0.5 * ((_W - y[:, None]) / std) ** 2)
-    return np.asarray(kernel @ weight / (std * math.sqrt(2.0 * math.pi)))
+    return np.asarray(kernel @ _W_WEIGHT[:, 1 : most + 1] / (std * math.sqrt(2.0 * math.pi)))
+
+
+class _Logits:
+    """What one logit contributes: log L and G_1 .. G_4 on a grid of y that serves rows of up to e^longest entries.
+
+    The sum over the grid is exact to about exp(−π²/0.4) wherever the integrand is as smooth as G.
+    """
+
+    __slots__ = ("log_rest", "powers", "step", "y")
+
+    def __init__(self, variance: float, longest: float) -> None:
+        std = math.sqrt(variance)
+        low, high = -longest - 42.0 - 9.0 * std, 6.0 + 9.0 * std
+        points = math.ceil((high - low) / (0.4 * math.sqrt(1.0 + variance / (1.0 + 2.0 * longest)))) + 1
+        self.y: Array = np.linspace(low, high, points)
+        self.step = (high - low) / (points - 1)
+        with np.errstate(all="ignore"):
+            self.log_rest: Array = np.maximum(np.log1p(-np.minimum(_miss(self.y, std), 1.0)), _NOTHING)
+        self.powers = _powers(self.y, std, 4)
+
+
+@lru_cache(maxsize=256)
+def _logits(variance: float, longest: float) -> _Logits:
+    return _Logits(variance, longest)
 
 
 class _Row:
-    """The integrand of one row on a grid of y that covers it down to exp(−depth) of its peak."""
+    """The integrand of one row of n entries."""
 
-    __slots__ = ("log_rest", "n", "std", "step", "y")
+    __slots__ = ("logits", "n")
 
-    def __init__(self, n: float, variance: float, depth: float = 42.0):
-        self.n, self.std = n, math.sqrt(variance)
-        with np.errstate(all="ignore"):
-            y = np.linspace(-math.log(n) - 42.0 - 9.0 * self.std, 6.0 + 9.0 * self.std, 120)
-            rest = np.log1p(-np.minimum(_miss(y, self.std), 1.0))
-            density = np.nan_to_num(np.log(_power(y, self.std, 1)) + (n - 1.0) * rest, nan=-np.inf)
-            live = np.flatnonzero(density > density.max() - depth)
-            self.y = np.linspace(y[max(live[0] - 1, 0)], y[min(live[-1] + 1, y.size - 1)], 220)
-            self.step = float(self.y[1] - self.y[0])
-            self.log_rest = np.log1p(-np.minimum(_miss(self.y, self.std), 1.0))
+    def __init__(self, n: float, variance: float) -> None:
+        self.n, self.logits = n, _logits(variance, 8.0 * math.ceil(math.log(n) / 8.0))
 
     def density(self, *powers: int) -> Array:
         """The integrand of E[Π p_i^{a_i}], times Γ(A)."""
-        with np.errstate(all="ignore"):
-            value = np.exp(np.maximum((self.n - len(powers)) * self.log_rest, -745.0))
-            for a in powers:
-                value = value * _power(self.y, self.std, a)
+        rest = self.logits.log_rest
+        value = np.exp(np.maximum((self.n - len(powers)) * rest, -745.0)) * (rest > _NOTHING)
+        for a in powers:
+            value = value * self.logits.powers[:, a - 1]
         return value
 
     def moment(self, *powers: int) -> float:
         """E[Π p_i^{a_i}] over distinct entries."""
-        return float(self.density(*powers).sum()) * self.step / math.gamma(sum(powers))
+        return float(self.density(*powers).sum()) * self.logits.step / math.gamma(sum(powers))
+
+    def live(self, depth: float) -> tuple[float, float]:
+        """The range of y that matters, down to exp(−depth) of the peak."""
+        density, y = self.density(1), self.logits.y
+        inside = np.flatnonzero(density > density.max() * math.exp(-depth))
+        return float(y[max(inside[0] - 1, 0)]), float(y[min(inside[-1] + 1, y.size - 1)])
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -145,8 +168,7 @@ def _between_ends(n: float, variance: float, covs: Array) -> Array:
 @lru_cache(maxsize=_CACHE_SIZE)
 def _grid(n: float, variance: float) -> tuple[float, float]:
     """The range of y that matters to a pair of rows."""
-    row = _Row(n, variance, depth=18.0)
-    return float(row.y[0]), float(row.y[-1])
+    return _Row(n, variance).live(18.0)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -174,7 +196,7 @@ def _pair(n: float, variance: float, r: float) -> float:
     shifts = int(8.0 * common / step) + 1
     y = low + step * np.arange(-shifts, points + shifts, dtype=np.float64)
     std = math.sqrt(own)
-    bump, miss = _power(y, std, 1), _miss(y, std)
+    bump, miss = _powers(y, std, 1)[:, 0], _miss(y, std)
     weight = np.exp(-0.5 * (np.arange(-shifts, shifts + 1) * step / common) ** 2)
     weight /= weight.sum()
     window = np.lib.stride_tricks.sliding_window_view
@@ -205,8 +227,8 @@ def logsumexp_moments(n: float, variance: float) -> tuple[float, float]:
         spread = math.log1p(math.expm1(variance) / n)
         return math.log(n) + 0.5 * (variance - spread), spread
     row = _Row(n, variance)
-    density = row.density(1)
+    density, y = row.density(1), row.logits.y
     density = density / density.sum()
-    mean = float(density @ row.y)
-    spread = float(density @ (row.y - mean) ** 2)
+    mean = float(density @ y)
+    spread = float(density @ (y - mean) ** 2)
     return -float(np.euler_gamma) - mean, max(spread - math.pi**2 / 6.0, 0.0)

@@ -118,6 +118,7 @@ import os, signal, threading, time
 import keras, numpy as np, autoinit
 from keras import layers
 from autoinit.frontends.keras.variables import as_array
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us without
 
 def net():
     keras.utils.set_random_seed(0)

@@ -180,6 +180,7 @@ import hashlib, os, resource, signal, sys, threading, time
 import torch, autoinit
 from torch import nn
 torch.set_num_threads(1)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us without
 
 def net():
     torch.manual_seed(0)
@@ -308,13 +309,16 @@ def test_a_handler_that_was_left_behind_lets_interrupts_through() -> None:
     def left() -> None:
         Interrupts().hold(sys._getframe())
 
-    before = signal.getsignal(signal.SIGINT)
-    left()
-    assert signal.getsignal(signal.SIGINT) is not before
-    autoinit.initialize(net(), (8, 6))
-    with pytest.raises(KeyboardInterrupt):
-        signal.raise_signal(signal.SIGINT)
-    assert signal.getsignal(signal.SIGINT) is before
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        left()
+        assert signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+        autoinit.initialize(net(), (8, 6))
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_in_another_thread() -> None:
