@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -92,6 +92,7 @@ class Propagation:
         self.outcome = Outcome(self.signals, self.decisions)
         self.index = 0
         self.constants = Constants()
+        self._once: dict[Hashable, Signal] = {}
         self.sharing = Sharing(graph)
         self.places = Places(self)
         self.retrace = Retrace(self)
@@ -429,6 +430,12 @@ class Propagation:
             if self.decisions.scale(ref) is None:
                 for part in parts:
                     self.decisions.place(part.view, part, self.index, "set", reason)
+
+    def once(self, key: Hashable, make: Callable[[], Signal]) -> Signal:
+        if key not in self._once:
+            self._once[key] = make()
+        found = self._once[key]
+        return Signal(found.shape, found.mean, found.K)
 
     def note(self, node: Node, kind: str, message: str) -> None:
         self.outcome.notes.append((self.index, kind, message))

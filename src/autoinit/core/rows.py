@@ -15,28 +15,12 @@ averaged over all pairs of rows that differ on S. Dead entries are zeros of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import product
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from . import axes as K_axes
-from .lazy import lazy
+from .row_masks import Lengths, Mask, Rows
 from .signal import Array, Signal
 from .softmax_moments import pair_moments
-
-MOST_ROWS = 512
-"""Pairs of rows are enumerated for up to this many rows; beyond, along an even selection of them."""
-MOST_LENGTHS = 12
-"""Different row lengths at which the integrals are evaluated; the rest is interpolated in log-log."""
-
-Mask = NDArray[np.bool_]
-Places = NDArray[np.int64]
-
-_known_rows: dict[tuple[Any, ...], Rows] = {}
-"""Masks repeat from layer to layer: their pairs of rows are worked out once."""
 
 
 def row_covariance(K: Array, axis: int) -> Array:
@@ -56,8 +40,9 @@ def softmax_moments_of(K: Array, shape: tuple[int, ...], axis: int, live: Mask |
         different = (1.0 - n * same) / (n * (n - 1.0))
         return 1.0 / n, np.stack([same, different], axis=axis)
     rows = Rows.of(live, shape, axis)
-    same, different = rows.moments(C, variance)
-    return float(np.mean(rows.all_lengths > 0)) / n, np.stack([same, different], axis=axis)
+    ratios = np.stack([k * k * _alike(k, variance, C) for k in rows.lengths.nodes.tolist()], axis=-1)
+    same, different = rows.moments(ratios)
+    return float(np.mean(rows.lengths.each > 0)) / n, np.stack([same, different], axis=axis)
 
 
 def _alike(n: int, variance: float, C: Array) -> Array:
@@ -67,138 +52,18 @@ def _alike(n: int, variance: float, C: Array) -> Array:
     return np.asarray(pair_moments(n, variance, C.ravel()), float).reshape(C.shape)
 
 
-def square_sums(lengths: NDArray[np.int64], variance: float) -> Array:
+def square_sums(lengths: Lengths, variance: float) -> Array:
     """E[sum p^2] of rows of these lengths (0 for an empty row)."""
-    nodes = _nodes(lengths)
-    values = np.array([float(_alike(k, variance, np.array([variance]))[0] * k) for k in nodes.tolist()])
-    return np.asarray(np.where(lengths > 0, _between(nodes, nodes * values, lengths) / np.maximum(lengths, 1), 0.0))
+    nodes = lengths.nodes
+    values = np.array([float(_alike(k, variance, np.array([variance]))[0]) * k for k in nodes.tolist()])
+    return np.asarray(lengths.between(nodes * values) / np.maximum(lengths.each, 1))
 
 
-def _nodes(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = np.unique(lengths[lengths > 0])
-    if found.size <= MOST_LENGTHS:
-        return found
-    wanted = np.geomspace(found[0], found[-1], MOST_LENGTHS)
-    return np.asarray(np.unique(found[np.searchsorted(found, wanted).clip(0, found.size - 1)]))
-
-
-def _between(nodes: NDArray[np.int64], values: Array, lengths: NDArray[np.int64]) -> Array:
-    if nodes.size == 0:
-        return np.zeros(lengths.shape)
-    logs = np.interp(np.log(np.maximum(lengths, 1)), np.log(nodes), np.log(np.maximum(values, 1e-300)))
-    return np.asarray(np.exp(logs))
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a mask: `live` is (rows, n).
-
-    `places` their index on the axes along which the mask varies.
-    """
-
-    n: int
-    ndim: int
-    varying: tuple[int, ...]
-    """Positions, among the axes other than the softmax axis, along which the mask varies."""
-    live: Mask
-    places: NDArray[np.int64]
-    all_lengths: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, live: NDArray[Any], shape: tuple[int, ...], axis: int) -> Rows:
-        mask = np.asarray(live, bool)
-        mask = mask.reshape((1,) * (len(shape) - mask.ndim) + mask.shape)
-        mask = np.moveaxis(mask, axis, -1)
-        n = shape[axis]
-        mask = np.broadcast_to(mask, (*mask.shape[:-1], n))
-        key = (mask.shape, len(shape), hash(mask.tobytes()))
-        if key not in _known_rows:
-            if len(_known_rows) >= 64:
-                _known_rows.clear()
-            _known_rows[key] = cls._of(mask, len(shape) - 1)
-        return _known_rows[key]
-
-    @classmethod
-    def _of(cls, mask: Mask, ndim: int) -> Rows:
-        n = mask.shape[-1]
-        lengths = mask.sum(axis=-1).ravel()
-        mask = _thinned(mask)
-        varying = tuple(i for i, size in enumerate(mask.shape[:-1]) if size > 1)
-        places = np.stack(np.unravel_index(np.arange(int(np.prod(mask.shape[:-1]))), mask.shape[:-1]), axis=1)
-        return cls(n, ndim, varying, mask.reshape(-1, n), places[:, list(varying)], lengths)
-
-    def moments(self, C: Array, variance: float) -> tuple[Array, Array]:
-        """Tables over the other axes: entries at the same place of their rows, and at different places."""
-        lengths = self.live.sum(axis=1)
-        same, different = np.zeros_like(C), np.zeros_like(C)
-        n = self.n
-        nodes = _nodes(self.all_lengths)
-        ratios = self._ratios(nodes, C, variance)
-        for pattern in product((0, 1), repeat=len(self.varying)):
-            share, i, j, overlap = self.pairs[pattern]
-            if i.size == 0:
-                continue
-            for S in product((0, 1), repeat=self.ndim):
-                if tuple(S[v] for v in self.varying) != pattern:
-                    continue
-                if not any(pattern):
-                    own = self.all_lengths[self.all_lengths > 0]
-                    mass = _between(nodes, ratios[S], own) / own
-                    share = own.size / self.all_lengths.size
-                else:
-                    root = np.sqrt(_between(nodes, ratios[S], lengths) / np.maximum(lengths, 1) ** 2)
-                    mass = overlap * root[i] * root[j]
-                same[S] = share * float(np.mean(mass)) / n
-                different[S] = share * (1.0 - float(np.mean(mass))) / (n * (n - 1.0))
-        return same, different
-
-    @lazy
-    def pairs(self) -> dict[tuple[int, ...], tuple[float, Places, Places, Array]]:
-        """Per pattern of difference.
-
-        The share of pairs with both rows alive, those pairs, their common entries.
-        """
-        flat = self.live.astype(np.float32)
-        overlap = (flat @ flat.T).astype(float)
-        alive = self.live.any(axis=1)
-        both = np.outer(alive, alive)
-        differ = self.places[:, None, :] != self.places[None, :, :]
-        found = {}
-        for pattern in product((0, 1), repeat=len(self.varying)):
-            matching = np.all(differ == np.array(pattern, bool), axis=-1)
-            i, j = np.nonzero(matching & both)
-            found[pattern] = (i.size / max(int(matching.sum()), 1), i, j, overlap[i, j])
-        return found
-
-    @staticmethod
-    def _ratios(nodes: NDArray[np.int64], C: Array, variance: float) -> dict[tuple[int, ...], Array]:
-        """R_l(C(S)) = l^2 A_l at the nodes, for every S."""
-        table = []
-        for length in nodes.tolist():
-            table.append(length**2 * _alike(length, variance, C))
-        stacked = np.array(table).reshape(len(nodes), *C.shape)
-        return {S: np.moveaxis(stacked, 0, -1)[S] for S in product((0, 1), repeat=C.ndim)}
-
-
-def _thinned(mask: Mask) -> Mask:
-    """At most MOST_ROWS rows, by an even selection along the longest axis."""
-    while int(np.prod(mask.shape[:-1])) > MOST_ROWS:
-        longest = int(np.argmax(mask.shape[:-1]))
-        rest = int(np.prod(mask.shape[:-1])) // mask.shape[longest]
-        keep = max(MOST_ROWS // rest, 2)
-        if keep >= mask.shape[longest]:
-            break
-        chosen = ((np.arange(keep) + 0.5) * mask.shape[longest] / keep).astype(int)
-        mask = np.take(mask, chosen, axis=longest)
-    return mask
-
-
-def row_lengths(live: Mask, shape: tuple[int, ...], axis: int) -> NDArray[np.int64]:
+def row_lengths(live: Mask | None, shape: tuple[int, ...], axis: int) -> Lengths:
     """Live entries of every row, broadcastable to `shape` with `axis` of size 1."""
-    mask = np.asarray(live, bool)
-    mask = mask.reshape((1,) * (len(shape) - mask.ndim) + mask.shape)
-    repeat = shape[axis] if mask.shape[axis] == 1 else 1
-    return np.asarray(mask.sum(axis=axis, keepdims=True) * repeat)
+    if live is None:
+        return Lengths(np.full((1,) * len(shape), shape[axis]))
+    return Rows.of(live, shape, axis).placed(axis)
 
 
 def row_profiles(values: Array, ndim: int) -> tuple[Array | None, ...]:

@@ -6,8 +6,9 @@ A power of the normaliser is an integral, Z^{-A} = ∫ t^{A−1} e^{−tZ} dt / 
     G_a(y) = E[e^{a(x+y) − e^{x+y}}],    L(y) = E[e^{−e^{x+y}}],    x ~ N(0, variance).
 
 For a narrow law of x the inner mean is over x; for a wide one it is over the Gumbel variable instead, so
-both are smooth. L and G do not depend on n: one table of each serves rows of every length. Two rows with correlated logits are the same integral in two variables: given the
-common part of the logits the rows are independent.
+both are smooth. L and G do not depend on n: one table of each serves rows of every length. Two rows with
+correlated logits are the same integral in two variables: given the common part of the logits the rows are
+independent.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _WIDE = 0.5  # from this standard deviation on the inner mean runs over the Gumb
 _SMALL = 1e-5  # below this variance the first orders are exact enough
 _W_STEP = 0.3
 _W = np.arange(-40.0, 4.6, _W_STEP)
-_W_WEIGHT = np.stack([_W_STEP * np.exp(max(a, 1) * _W - np.exp(_W)) for a in range(5)], axis=1)  # of the miss, of G_1..4
+_W_WEIGHT = np.stack([_W_STEP * np.exp(max(a, 1) * _W - np.exp(_W)) for a in range(5)], axis=1)  # miss, G_1 .. G_4
 _Z, _Z_WEIGHT = np.polynomial.hermite_e.hermegauss(32)
 _Z_WEIGHT = _Z_WEIGHT / _Z_WEIGHT.sum()
 _MOST_POINTS = 500

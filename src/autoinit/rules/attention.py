@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from ..core.contraction import einsum_moments, matmul_moments
 from ..core.graph import Node
 from ..core.masks import dead_entries
-from ..core.rows import Mask, row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
+from ..core.row_masks import Mask, causal_mask, unchanging
+from ..core.rows import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
 from ..core.signal import Array, Signal, from_array
 from ..core.sliding import placed
 from ..core.softmax_moments import logsumexp_moments
@@ -133,11 +134,11 @@ def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | No
     """Which keys each query may see; None if all."""
     live: Mask | None = None
     if values is not None:
-        live = np.asarray(values, bool) if values.dtype == np.bool_ else ~dead_entries(np.asarray(values, float))
+        live = np.array(values, bool) if values.dtype == np.bool_ else ~dead_entries(np.asarray(values, float))
     if causal:
-        triangle = np.tri(shape[-2], shape[-1], dtype=bool)
+        triangle = causal_mask(shape[-2], shape[-1])
         live = triangle if live is None else np.asarray(live & triangle)
-    return None if live is None or bool(np.all(live)) else live
+    return None if live is None or bool(np.all(live)) else unchanging(live)
 
 
 def _biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
@@ -196,8 +197,8 @@ def shared_input(
     s = float(C.flat[0])
     if spread <= 0.0 or s <= 0.0 or inverse_width <= 0.0 or logits.ndim != y.ndim:
         return y
-    lengths = np.array([logits.shape[-1]]) if live is None else row_lengths(live, logits.shape, logits.ndim - 1)
-    kept = float(np.mean(np.square(1.0 - square_sums(np.asarray(lengths), s))))
+    lengths = row_lengths(live, logits.shape, logits.ndim - 1)
+    kept = float(np.mean(np.square(1.0 - square_sums(lengths, s))))
     extra = np.zeros_like(y.K)
     extra[..., 0] = C * (spread * kept * inverse_width * total)
     return Signal(y.shape, y.mean, y.K + extra, profiles=y.profiles)

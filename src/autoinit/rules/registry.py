@@ -11,7 +11,7 @@ per input (None where the op has no such operand), and returns one signal or a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -50,6 +50,9 @@ class Context(Protocol):
 
     def doubt(self, why: str) -> None:
         """Moments do not tell what comes out of this call: if the real ops can be run on samples, let them."""
+
+    def once(self, key: Hashable, make: Callable[[], Signal]) -> Signal:
+        """Mean and moments that `make` gave when it was first asked for by this key, during this plan."""
 
     def note(self, node: Node, kind: str, message: str) -> None:
         """Tell the plan something about this place (kind: 'simulated', 'passed', 'warning', 'info')."""

@@ -18,6 +18,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from ...core.graph import Constant, Node, Value
 from .origins import FILLED, Origin, Origins, evaluated
+from .programs import program_of
 from .running import as_array
 from .shapes import VIEWS
 
@@ -88,7 +89,8 @@ def simulated_choice(call: Call) -> bool:
         return False
     leaves, values = zip(*sources, strict=True)
     made = tracer.value(out.shape)
-    node = Node("chosen", tuple(values), (made,), {}, tracer.module, call.name, tracer.occurrence)
+    program = {"program": program_of(origin, leaves)}
+    node = Node("chosen", tuple(values), (made,), program, tracer.module, call.name, tracer.occurrence)
     node.run = _runner(tracer.origins, origin, leaves)
     tracer.add(node)
     tracer.set(out, made)

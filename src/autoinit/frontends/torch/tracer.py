@@ -25,6 +25,7 @@ from ...core.graph import Constant, Graph, Node, Reference, Value
 from ..budget import Budget
 from .ancestry import OriginAncestry
 from .call import Call
+from .constants import ConstantTensors
 from .fake_parameters import FakeParameters
 from .known import sampled, simulated_choice
 from .leaves import tensors_in
@@ -33,7 +34,6 @@ from .origins import Origin, Origins
 from .origins import storage_of as _storage
 from .private_random import PrivateRandom
 from .python_calls import DATA
-from .running import as_array
 from .schema import is_mutable, op_name, written_positions
 from .shapes import shortcut, wrapped
 from .writes import Record, written
@@ -79,6 +79,7 @@ class Tracer(TorchDispatchMode):
         self._made_here: dict[int, torch.Tensor] = {}
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
         self._keep: list[Any] = []
+        self.constants = ConstantTensors()
         self.origins = Origins(self.parameters.behind)
         self.ancestry = self.graph.ancestry = OriginAncestry()
 
@@ -118,7 +119,7 @@ class Tracer(TorchDispatchMode):
     def reference(self, tensor: torch.Tensor) -> Reference:
         """What a tensor stands for in the graph."""
         if not isinstance(tensor, FakeTensor):
-            return self._constant(tensor)
+            return self.constants.of(tensor)
         record = self._records.get(id(tensor))
         if record is None:
             view = self.parameters.view(tensor)
@@ -142,13 +143,6 @@ class Tracer(TorchDispatchMode):
             if item.seen != item.base.version and item.rebuild is not None:
                 item.rebuild()
                 item.seen = item.base.version
-
-    def _constant(self, tensor: torch.Tensor) -> Constant:
-        shape = tuple(tensor.shape)
-        if tensor.device.type == "meta":
-            return Constant(shape, lambda: None)
-        kept = tensor.detach().clone() if tensor.numel() <= 4096 else tensor
-        return Constant(shape, lambda: as_array(kept))
 
     def incoming(self, tensor: torch.Tensor) -> torch.Tensor:
         """The tensor to compute with: fake for parameters, a shadow for what was overwritten, else itself."""
@@ -214,7 +208,7 @@ class Tracer(TorchDispatchMode):
             if becomes_fake:
                 copy = self.fake(root.shape, root.dtype, root.device, root.stride())
                 held = root.detach().clone()
-                self.set(copy, self._constant(held))
+                self.set(copy, self.constants.of(held))
                 self.origins.given(copy, lambda: held, known=True)
             else:
                 copy = root.detach().clone()
