@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def read(directory: Path) -> Examples | None:
     """All rows: those of adult.data, then those of adult.test."""
     for place in places(directory, *BELOW):
         if exists(place, FILES):
-            return _uci(lambda name, place=place: _content(place / name), place)
+            return _uci(partial(_content, place), place)
         if path := one_of(place, "adult.tsv.gz", "adult.tsv"):
             return _pmlb(path)
     if path := one_of(directory, "adult.tsv.gz", "adult.tsv"):
@@ -57,11 +58,10 @@ def read(directory: Path) -> Examples | None:
     return None
 
 
-def _content(path: Path) -> bytes:
-    if not path.is_file():
-        raise DataError("one of Adult's two files is missing", where=str(path.parent), received=path.name,
-                        fix=ORIGIN.fix)  # fmt: skip
-    return path.read_bytes()
+def _content(place: Path, name: str) -> bytes:
+    if not (place / name).is_file():
+        raise DataError("one of Adult's two files is missing", where=str(place), received=name, fix=ORIGIN.fix)
+    return (place / name).read_bytes()
 
 
 def _uci(content: Callable[[str], bytes], place: Path) -> Examples:
@@ -133,7 +133,7 @@ def _pmlb(path: Path) -> Examples:
                             ) from error  # fmt: skip
     limits = [*(len(values) for values in COLUMNS.values()), len(CLASSES)]
     for column, limit, values in zip((*COLUMNS, TARGET), limits, table.T, strict=True):
-        if limit and not np.isin(values, np.arange(limit)).all() or not np.isfinite(values).all():
+        if (limit and not np.isin(values, np.arange(limit)).all()) or not np.isfinite(values).all():
             raise DataError(f"'{column}' holds numbers" + (f" from 0 to {limit - 1}" if limit else ""),
                             where=str(path), received=f"{values.min()} to {values.max()}", fix=AGAIN)  # fmt: skip
     if not len(table):

@@ -56,7 +56,8 @@ def alphabet(name: str, drawings: np.ndarray, seed: tuple[int, ...]) -> Alphabet
         images = drawings[np.arange(characters)[:, None], chosen].reshape(-1, height, width, 1)
         return Examples(images, np.repeat(np.arange(characters), chosen.shape[1]))
 
-    return Alphabet(*(part(chosen) for chosen in np.split(order, ends, axis=1)), name, characters)
+    train, validation, test = (part(chosen) for chosen in np.split(order, ends, axis=1))
+    return Alphabet(train, validation, test, name, characters)
 
 
 def batches(alphabets: Alphabets, size: int, count: int, rng: np.random.Generator) -> Iterator[Batch]:

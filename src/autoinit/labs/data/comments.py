@@ -36,7 +36,7 @@ class Sequences(Parts):
 
     @property
     def length(self) -> int:
-        return self.train.inputs.shape[1]
+        return int(self.train.inputs.shape[1])
 
     @property
     def classes(self) -> int:
@@ -72,6 +72,6 @@ class Comments:
         if isinstance(length, bool) or not isinstance(length, int) or length < 1:
             raise OptionError("'length' takes a positive number of words", received=repr(length), fix="length=100")
         known = vocabulary(self.train.texts, words)
-        parts = (Examples(known.encode(part.texts, length), part.labels)
-                 for part in (self.train, self.validation, self.test))  # fmt: skip
-        return Sequences(*parts, self.name, known, self.class_names)
+        train, validation, test = (Examples(known.encode(part.texts, length), part.labels)
+                                   for part in (self.train, self.validation, self.test))  # fmt: skip
+        return Sequences(train, validation, test, self.name, known, self.class_names)

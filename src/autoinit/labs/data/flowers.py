@@ -6,6 +6,7 @@ one for each image) and setid.mat (`trnid`, `valid`, `tstid`: numbers of images,
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,7 @@ def read(directory: Path, size: int | None) -> Found | None:
         if (place / "jpg").is_dir() and exists(place, (LABELS, PARTS)):
             return _official(place, place / "jpg", size or SIZE)
         if (place / ARCHIVE).is_file():
-            archive = place / ARCHIVE
-            folder = cache.installed(archive.stem, lambda into, archive=archive: unpacked(archive, into))
+            folder = cache.installed(Path(ARCHIVE).stem, partial(unpacked, place / ARCHIVE))
             return _official(place, folder / "jpg", size or SIZE)
         if exists(place, (LABELS, PARTS)):
             raise DataError("the labels are here, the images are not", where=str(place),

@@ -1,4 +1,4 @@
-"""Omniglot (Lake et al., 2015): 1,623 characters of 50 alphabets, drawn by 20 people each, 105×105 pixels of ink or paper.
+"""Omniglot (Lake et al., 2015): 1,623 characters of 50 alphabets, each drawn by 20 people, 105×105 pixels.
 
 As it is distributed: images_background.zip and images_evaluation.zip, packed or not, with
 images_background/Greek/character01/0394_01.png; or one npz file: `images` (characters, drawings, height, width), True

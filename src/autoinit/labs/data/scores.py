@@ -40,7 +40,7 @@ def _checked(labels: np.ndarray, scores: np.ndarray) -> np.ndarray:
         raise InputError("there is one score, or one row of them, for each label", where="scores",
                          received=f"{given.shape} for {len(labels)} labels", fix="shape (N,) or (N, classes)"
                          )  # fmt: skip
-    if not np.isfinite(given).all():
-        raise InputError("scores are not finite", where="scores", received=f"{int((~np.isfinite(given)).sum())} of them",
+    if wrong := int((~np.isfinite(given)).sum()):
+        raise InputError("scores are not finite", where="scores", received=f"{wrong} of them",
                          fix="the network has diverged: give it the worst score")  # fmt: skip
     return given

@@ -33,7 +33,8 @@ def averaged(images: np.ndarray, size: int) -> np.ndarray:
     if (height, width) == (size, size):
         return images
     rows, columns = _cover(height, size), _cover(width, size)
-    return np.rint(rows @ images.astype(np.float32) @ columns.T).astype(np.uint8)
+    small: np.ndarray = np.rint(rows @ images.astype(np.float32) @ columns.T).astype(np.uint8)
+    return small
 
 
 def _cover(old: int, new: int) -> np.ndarray:
@@ -41,7 +42,8 @@ def _cover(old: int, new: int) -> np.ndarray:
     starts, ends = np.arange(new)[:, None] * old / new, (np.arange(new)[:, None] + 1) * old / new
     pixels = np.arange(old)
     covered = np.clip(np.minimum(ends, pixels + 1) - np.maximum(starts, pixels), 0, None)
-    return (covered / covered.sum(axis=1, keepdims=True)).astype(np.float32)
+    share: np.ndarray = (covered / covered.sum(axis=1, keepdims=True)).astype(np.float32)
+    return share
 
 
 def _shrunk(split: Split, size: int) -> Split:

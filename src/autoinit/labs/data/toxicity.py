@@ -1,4 +1,4 @@
-"""Wikipedia Talk Labels: Toxicity (Wulczyn et al., 2017): 159,686 comments on talk pages, judged by about ten people each.
+"""Wikipedia Talk Labels: Toxicity (Wulczyn et al., 2017): 159,686 comments, each judged by about ten people.
 
 toxicity_annotated_comments.tsv: rev_id, comment, year, logged_in, ns, sample, split (train, dev or test), separated by
 tabs; in a comment NEWLINE_TOKEN and TAB_TOKEN stand for what would break a line. toxicity_annotations.tsv: rev_id,
@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def load_toxicity(directory: str | Path | None = None) -> Comments:
 def read(directory: Path) -> Comments | None:
     for place in places(directory, *BELOW):
         if exists(place, (COMMENTS, ANNOTATIONS)):
-            return _joined(lambda name, place=place: _content(place / name), place)
+            return _joined(partial(_content, place), place)
     if archive := one_of(directory, "4563973.zip", "*oxicity*.zip", "aif360-0.3.0rc0-*.whl"):
         return _joined(zip_members(archive, (COMMENTS, ANNOTATIONS)).__getitem__, archive)
     return None
@@ -50,10 +51,10 @@ def cleaned(comment: str) -> str:
     return " ".join(comment.replace("NEWLINE_TOKEN", " ").replace("TAB_TOKEN", " ").split())
 
 
-def _content(path: Path) -> bytes:
-    if not path.is_file():
-        raise DataError("one of the two files is missing", where=str(path.parent), received=path.name, fix=ORIGIN.fix)
-    return path.read_bytes()
+def _content(place: Path, name: str) -> bytes:
+    if not (place / name).is_file():
+        raise DataError("one of the two files is missing", where=str(place), received=name, fix=ORIGIN.fix)
+    return (place / name).read_bytes()
 
 
 def _joined(content: Callable[[str], bytes], place: Path) -> Comments:
@@ -72,28 +73,29 @@ def _joined(content: Callable[[str], bytes], place: Path) -> Comments:
         labels[part].append(label)
     if empty := [part for part in texts if not texts[part]]:
         raise DataError("there is no comment of a part", where=where, received=", ".join(empty), fix=AGAIN)
-    parts = (Texts(tuple(texts[part]), np.array(labels[part], np.int64)) for part in PARTS.values())
-    return Comments("toxicity", *parts, CLASSES)
+    parts = {name: Texts(tuple(texts[part]), np.array(labels[part], np.int64)) for name, part in PARTS.items()}
+    return Comments(name="toxicity", class_names=CLASSES, **parts)
 
 
 def _judged(content: bytes, where: str) -> dict[int, bool]:
     """Whether most judges of a comment call it toxic."""
-    votes: dict[int, int] = {}
-    judges: dict[int, int] = {}
+    majority: dict[str, int] = {}
     for line, (number, vote) in _rows(content, ("rev_id", "toxicity"), where):
-        if vote not in ("0", "1", "0.0", "1.0"):
+        if vote in ("0", "0.0"):
+            majority[number] = majority.get(number, 0) - 1
+        elif vote in ("1", "1.0"):
+            majority[number] = majority.get(number, 0) + 1
+        else:
             raise DataError("'toxicity' is 0 or 1", where=f"{where}, line {line}", received=vote, fix=AGAIN)
-        key = _number(number, where, line)
-        votes[key] = votes.get(key, 0) + (vote[0] == "1")
-        judges[key] = judges.get(key, 0) + 1
-    return {key: 2 * votes[key] > judges[key] for key in votes}
+    return {_number(number, where, None): votes > 0 for number, votes in majority.items()}
 
 
-def _number(text: str, where: str, line: int) -> int:
+def _number(text: str, where: str, line: int | None) -> int:
     """Revisions are numbered with a point: 2232.0."""
     whole, _, rest = text.partition(".")
     if not whole.isdecimal() or rest.strip("0"):
-        raise DataError("'rev_id' is a whole number", where=f"{where}, line {line}", received=text, fix=AGAIN)
+        raise DataError("'rev_id' is a whole number", where=where if line is None else f"{where}, line {line}",
+                        received=text, fix=AGAIN)  # fmt: skip
     return int(whole)
 
 

@@ -46,7 +46,8 @@ class Augmentation:
         shifted = np.array([[1, 0, down], [0, 1, right], [0, 0, 1]])
         sheared = np.array([[1, 0, 0], [slope, 1, 0], [0, 0, 1]])
         zoomed = np.diag([1 / tall, (-1 if mirrored else 1) / wide, 1])
-        return rotated @ shifted @ sheared @ zoomed
+        view: np.ndarray = rotated @ shifted @ sheared @ zoomed
+        return view
 
     def view(self, image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """uint8 (height, width, channels) to the same; what comes in from outside continues the image's edge."""

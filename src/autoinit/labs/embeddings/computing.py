@@ -1,7 +1,7 @@
 """Compute embeddings of a set of images and of augmented views of its training part; every piece once.
 
 A piece (a part of the set, or one view of the training part) is a folder in the cache, named after what it depends on:
-the encoded images, their size, the weights, the augmentation, the seed. It appears there whole or not at all, so that an
+the encoded images, their size, the weights, the augmentation, the seed. It appears there whole or not at all: an
 interrupted computation goes on where it stopped, and more views later add to those that are there.
 """
 
@@ -26,7 +26,8 @@ from ..data.problems import DataError
 from .augmentation import Augmentation
 from .networks import Pretrained
 
-BATCH = 64
+BATCH = 8
+"""Larger ones leave a processor's cache, and are slower there."""
 FILE = "embeddings.npy"
 FORM = 1
 """Raised when the same images would give other numbers."""
@@ -43,7 +44,7 @@ class Embeddings(Parts):
 
     @property
     def width(self) -> int:
-        return self.train.inputs.shape[1]
+        return int(self.train.inputs.shape[1])
 
     @property
     def classes(self) -> int:
@@ -112,7 +113,7 @@ def _computed(images: Any, network: Pretrained, change: Callable[[int, np.ndarra
         batch = images[start : start + BATCH]
         if change is not None:
             batch = np.stack([change(start + k, image) for k, image in enumerate(batch)])
-        pixels = torch.from_numpy(np.ascontiguousarray(batch.transpose(0, 3, 1, 2))).float()
+        pixels = torch.from_numpy(batch).float().permute(0, 3, 1, 2)  # in the order of channels last, the faster one
         rows[start : start + BATCH] = network.embed(pixels).numpy()
     return rows
 
@@ -120,7 +121,7 @@ def _computed(images: Any, network: Pretrained, change: Callable[[int, np.ndarra
 def _kept(path: Path, shape: tuple[int, int]) -> np.ndarray:
     fix = f"remove {path.parent}: it is then computed again"
     try:
-        rows = np.load(path, allow_pickle=False)
+        rows: np.ndarray = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"the embeddings in the cache cannot be read: {error}", where=str(path), fix=fix) from error
     if rows.shape != shape or rows.dtype != np.float32 or not np.isfinite(rows).all():

@@ -1,8 +1,8 @@
 """Weights in files of Keras, layer by layer, read without Keras.
 
 Three layouts: .h5 of Keras 2 and of `model.save` (attributes `layer_names` and `weight_names` tell the order, below
-`model_weights` if the file holds a whole model); .weights.h5 of Keras 3 (`layers/…/vars/0`, the layer's name an attribute
-of `vars`); .keras, a zip archive with the latter inside.
+`model_weights` if the file holds a whole model); .weights.h5 of Keras 3 (`layers/…/vars/0`, the layer's name an
+attribute of `vars`); .keras, a zip archive with the latter inside.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ INSIDE = "model.weights.h5"
 def keras_file(path: Path) -> dict[str, list[np.ndarray]]:
     """Arrays by the name of their layer ("/" in a name becomes "_"), in the order in which the layer has them."""
     try:
-        import h5py
+        import h5py  # type: ignore[import-untyped]
     except ImportError as error:
         raise ImportError("files of Keras' weights are read by h5py: pip install h5py") from error
     source: Any = io.BytesIO(zip_members(path, [INSIDE])[INSIDE]) if path.suffix == ".keras" else path
     try:
         with h5py.File(source, "r") as file:
-            whole = file["model_weights"] if "model_weights" in file else file
+            whole = file.get("model_weights", file)
             found = _second(whole) if "layer_names" in whole.attrs else _third(whole)
     except DataError:
         raise

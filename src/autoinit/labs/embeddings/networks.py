@@ -74,6 +74,7 @@ def _densenet121(path: Path) -> Pretrained:
 
 def _frozen(name: str, network: nn.Module, scaled: Callable[[Tensor], Tensor], path: Path) -> Pretrained:
     network.eval().requires_grad_(False)
+    network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # its types do not tell of it
     embedding: Callable[[Tensor], Tensor] = network.embedding  # type: ignore[assignment]
 
     def embed(pixels: Tensor) -> Tensor:
