@@ -15,7 +15,10 @@ from autoinit.labs.data.adult import read
 from autoinit.labs.data.adult_coding import COLUMNS
 from tests.labs.data.making import write, zipped
 
-LINE = "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, United-States, <=50K"
+LINE = (
+    "39, State-gov, 77516, Bachelors, 13, Never-married, Adm-clerical, Not-in-family, White, Male, 2174, 0, 40, "
+    "United-States, <=50K"
+)
 FIRST = [39, 7, 77516, 9, 13, 4, 1, 1, 4, 1, 2174, 0, 40, 39]
 """The first person, and the same in PMLB's numbers (the first row there), target 1."""
 
@@ -30,7 +33,7 @@ def people(count: int, start: int) -> list[str]:
 
 
 def uci() -> dict[str, bytes]:
-    """As in the originals, adult.data ends in an empty line; adult.test begins with a remark, its labels have points."""
+    """As in the originals, adult.data ends in an empty line; adult.test has a remark first, and points at its ends."""
     test = [f"{line}." for line in people(42, 60)]
     return {
         "adult.data": "\n".join([LINE, *people(57, 0), "", ""]).encode(),
@@ -39,13 +42,14 @@ def uci() -> dict[str, bytes]:
 
 
 def pmlb() -> str:
-    rows = [FIRST + [1]]
+    rows = [[*FIRST, 1]]
     for start, count in ((0, 57), (60, 42)):
         for k in range(start, start + count):
             numbers = [17 + k if not values else k % len(values) for values in COLUMNS.values()]
             rows.append([*numbers, int(k % 4 != 0)])
     head = "\t".join([*COLUMNS, "target"])
-    return "\n".join([head, *("\t".join(f"{v}.0" if i == 0 else str(v) for i, v in enumerate(row)) for row in rows), ""])
+    lines = ("\t".join([f"{row[0]}.0", *map(str, row[1:])]) for row in rows)
+    return "\n".join([head, *lines, ""])
 
 
 FORMS: dict[str, Callable[[Path], Path]] = {
@@ -98,8 +102,9 @@ def test_a_new_split_for_each_seed(tmp_path: Path) -> None:
 def test_shares(tmp_path: Path) -> None:
     whole = table(tmp_path, validation=0, test=0.25)
     assert (len(whole.train), len(whole.validation), len(whole.test)) == (75, 0, 25)
-    for options in ({"test": 1.0}, {"test": -0.1}, {"validation": True}, {"validation": 0.5, "test": 0.5}, {"test": "x"}):
-        with pytest.raises(OptionError, match="validation|test"):
+    half = {"validation": 0.5, "test": 0.5}
+    for options in ({"test": 1.0}, {"test": -0.1}, {"validation": True}, {"test": "x"}, half):
+        with pytest.raises(OptionError, match=r"validation|test"):
             table(tmp_path, **options)
 
 
@@ -161,7 +166,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
         (gzip.compress(pmlb().replace("age", "old", 1).encode()), "the columns are age"),
         (gzip.compress(pmlb().replace("77516", "x").encode()), "line 2: a value is not a number"),
         (gzip.compress((pmlb() + "1\t2\n").encode()), "a row has 15 values"),
-        (gzip.compress(pmlb().replace("\t39\t1\n", "\t42\t1\n").encode()), "'native-country' holds numbers from 0 to 41"),
+        (gzip.compress(pmlb().replace("\t39\t1\n", "\t42\t1\n").encode()), "'native-country' holds numbers from 0 to"),
         (gzip.compress(pmlb().replace("\t39\t1\n", "\t39\t2\n").encode()), "'target' holds numbers from 0 to 1"),
         (gzip.compress(pmlb().replace("77516", "nan").encode()), "'fnlwgt' holds numbers"),
         (gzip.compress(pmlb().splitlines()[0].encode()), "holds no rows"),

@@ -29,8 +29,9 @@ def files() -> dict[str, bytes]:
             number += 7
             votes = 6 if k % 4 == 0 else 5 if k % 5 == 0 else 1
             word = "awful" if k % 4 == 0 else "lovely"
-            comments.append(f"{number}.0\tNEWLINE_TOKENWhat a {word} page{k}!TAB_TOKENIt's  mine\t2006\tTrue\tuser\trandom\t{part}\n")
-            judged += [f"{number}.0\t{judge}\t{int(judge < votes)}\t{-1.0 if judge < votes else 0.0}\n" for judge in range(10)]
+            text = f"NEWLINE_TOKENWhat a {word} page{k}!TAB_TOKENIt's  mine"
+            comments.append(f"{number}.0\t{text}\t2006\tTrue\tuser\trandom\t{part}\n")
+            judged += [f"{number}.0\t{judge}\t{int(judge < votes)}\t{-float(judge < votes)}\n" for judge in range(10)]
     return {COMMENTS: "".join(comments).encode(), ANNOTATIONS: "".join(judged).encode()}
 
 
@@ -57,7 +58,8 @@ def test_quoted_comments(tmp_path: Path) -> None:
     """The original has two comments in quotation marks, doubled inside."""
     given = files()
     line = io.StringIO()
-    csv.writer(line, delimiter="\t", lineterminator="\n").writerow(["9.0", '`* "New Guinea"? x', 2003, False, "article", "random", "dev"])
+    row = ["9.0", '`* "New Guinea"? x', 2003, False, "article", "random", "dev"]
+    csv.writer(line, delimiter="\t", lineterminator="\n").writerow(row)
     assert '""New Guinea""' in line.getvalue()
     given[COMMENTS] += line.getvalue().encode()
     given[ANNOTATIONS] += b"9.0\t1\t1\t-2.0\n"
