@@ -56,7 +56,7 @@ def zips(folder: Path, **changes: Callable[[dict[str, bytes]], object]) -> Path:
 
 
 def npz(folder: Path, **changes: object) -> Path:
-    rows = [(name, k, part) for part, names in CHARACTERS.items() for name, count in names.items() for k in range(count)]
+    rows = [(a, k, part) for part, names in CHARACTERS.items() for a, count in names.items() for k in range(count)]
     arrays = {
         "images": np.stack([np.stack([paper(a, k, i) for i in range(20)]) for a, k, _ in rows]),
         "alphabet": np.array([a for a, _, _ in rows]),
