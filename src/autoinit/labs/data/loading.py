@@ -28,7 +28,9 @@ def load(
     size: height and width of images that are decoded from JPEG files; default the set's own.
     """
     if name not in CATALOGUE:
-        raise OptionError("unknown data set", where="name", received=repr(name), fix=f"one of {', '.join(names())}")
+        raise OptionError("unknown data set", where="name", received=repr(name),
+                          fix=f"one of {', '.join(names())}; "
+                          "load_toxicity, load_adult and load_omniglot load what is no set of images")  # fmt: skip
     entry = CATALOGUE[name]
     if size is not None and not entry.lazy:
         raise OptionError(f"the images of '{name}' have their own size", where="size", received=repr(size),

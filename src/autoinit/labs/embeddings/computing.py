@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ...core.files import replace_text, replacing
 from ...errors import OptionError
 from ..data import cache
 from ..data.examples import Examples, Parts
@@ -94,8 +95,10 @@ def _piece(images: Images, part: str, network: Pretrained, view: int | None = No
 
     def compute(folder: Path) -> None:
         report(f"{label}: {len(split):,} embeddings")
-        np.save(folder / FILE, _computed(split.images, network, change))
-        (folder / "about.json").write_text(json.dumps(about, indent=1, sort_keys=True))
+        rows = _computed(split.images, network, change)
+        with replacing(folder / FILE) as file:
+            np.save(file, rows)
+        replace_text(folder / "about.json", json.dumps(about, indent=1, sort_keys=True))
 
     return _kept(cache.installed(f"{label}-{key}", compute, below="embeddings") / FILE, (len(split), network.width))
 
