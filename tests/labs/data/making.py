@@ -6,6 +6,7 @@ import gzip
 import io
 import struct
 import tarfile
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -72,6 +73,13 @@ def tar_gz(path: Path, files: Mapping[str, bytes]) -> Path:
             entry = tarfile.TarInfo(name)
             entry.size = len(content)
             tar.addfile(entry, io.BytesIO(content))
+    return path
+
+
+def zipped(path: Path, files: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
     return path
 
 

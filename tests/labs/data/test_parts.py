@@ -10,7 +10,8 @@ import pytest
 
 from autoinit.errors import OptionError
 from autoinit.labs.data import Images, Split, load, names
-from autoinit.labs.data.images import balanced, moments, parted
+from autoinit.labs.data.choosing import balanced
+from autoinit.labs.data.images import moments, parted
 
 
 def example(count: int = 200) -> Split:
@@ -55,8 +56,11 @@ def test_global_random_state_is_left_alone() -> None:
 def test_unequal_classes() -> None:
     labels = np.repeat([0, 1, 2], [5, 50, 500])
     assert np.bincount(labels[balanced(labels, 12, 0)]).tolist() == [4, 4, 4]
-    with pytest.raises(OptionError, match="at most 12 images"):
-        balanced(labels, 15, 0)
+    assert np.bincount(labels[balanced(labels, 15, 0)]).tolist() == [5, 5, 5]
+    with pytest.raises(OptionError, match="at most 12"):
+        balanced(labels, 15, 0, leave=1)
+    with pytest.raises(OptionError, match="at most 15"):
+        balanced(labels, 18, 0)
 
 
 @pytest.mark.parametrize("validation", [-1, 2.5, "many", True, 200, 10**9])
@@ -98,7 +102,8 @@ def test_unknown_names_and_sizes() -> None:
         load("cifar")
     with pytest.raises(OptionError, match="own size"):
         load("digits", size=16)
-    assert set(names()) == {"cifar10", "mnist", "fashion_mnist", "imagenette", "imagenette_96px", "imagenet", "digits"}
+    images = {"cifar10", "mnist", "fashion_mnist", "flowers102", "imagenette", "imagenette_96px", "imagenet", "digits"}
+    assert set(names()) == images
 
 
 def test_importing_loads_no_framework() -> None:

@@ -1,29 +1,35 @@
-"""Install a data set, check its files and print what is in it: `python -m autoinit.labs.data cifar10`."""
+"""Install data sets, check their files and print what is in them: `python -m autoinit.labs.data cifar10`.
+
+Without a name it lists what there is.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from ...errors import AutoInitError
+from ...errors import AutoInitError, OptionError
 from . import cache, checksums
-from .images import Images
-from .loading import load, names
+from .catalogue import CATALOGUE
+from .loading import load
+from .sets import SETS
+from .summaries import summary
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autoinit.labs.data", description=__doc__)
-    parser.add_argument("name", nargs="+", metavar="name", help=f"one of {', '.join(names())}")
+    parser.add_argument("name", nargs="*", metavar="name", help=f"one of {', '.join(SETS)}; none lists them")
     parser.add_argument("--directory", help="where the original files lie (default $AUTOINIT_DATA, then the cache)")
     parser.add_argument("--validation", type=int, help="images that are taken out of the training part")
-    parser.add_argument("--seed", type=int, default=0, help="which images these are")
+    parser.add_argument("--seed", type=int, default=0, help="which examples are in which part")
     given = parser.parse_args(arguments)
+    if not given.name:
+        print(listing())
     for name in given.name:
         try:
-            print(summary(load(name, given.directory, given.validation, given.seed)))
+            print(summary(_loaded(name, given.directory, given.validation, given.seed)))
         except (AutoInitError, ImportError) as error:
             print(error, file=sys.stderr)
             return 1
@@ -37,16 +43,30 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def summary(sets: Images) -> str:
-    """A few lines: parts, sizes, classes, statistics."""
-    lines = [f"{sets.name}: {sets.classes} classes, {' × '.join(map(str, sets.shape))}"]
-    for part in ("train", "validation", "test"):
-        split = getattr(sets, part)
-        counts = np.bincount(split.labels, minlength=sets.classes)
-        lines.append(f"  {part:<10} {len(split):>9,} images, {counts.min():,} to {counts.max():,} of each class")
-    for what in ("mean", "std"):
-        lines.append(f"  {what:<10} {'  '.join(f'{value:.4f}' for value in getattr(sets, what))}")
+def listing() -> str:
+    """A line for each name: in the cache, installable, or where it is to be had."""
+    lines = []
+    for name, known in SETS.items():
+        origin = known.origin
+        if origin.bundled:
+            how = f"comes with {origin.originals}"
+        elif (cache.root() / name).is_dir():
+            how = f"installed in {cache.root() / name}"
+        else:
+            how = origin.package or f"get {origin.originals}"
+        lines.append(f"{name:<20}{how}")
     return "\n".join(lines)
+
+
+def _loaded(name: str, directory: str | None, validation: int | None, seed: int) -> Any:
+    if name not in SETS:
+        raise OptionError("unknown data set", where="name", received=repr(name), fix=f"one of {', '.join(SETS)}")
+    if validation is not None:
+        if name not in CATALOGUE:
+            raise OptionError(f"'{name}' is no set of images", where="--validation", received=validation,
+                              fix="leave it out")  # fmt: skip
+        return load(name, directory, validation, seed)
+    return SETS[name].load(None if directory is None else Path(directory), seed)
 
 
 def damaged(name: str, folder: Path) -> list[Path]:

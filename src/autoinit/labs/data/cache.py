@@ -22,13 +22,13 @@ def root() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "autoinit" / "data"
 
 
-def installed(name: str, install: Callable[[Path], None]) -> Path:
-    """The folder of a data set; `install` fills a fresh one if it is not there.
+def installed(name: str, install: Callable[[Path], None], below: str = "") -> Path:
+    """The folder of a data set; `install` fills a fresh one if it is not there. `below`: a folder for many of a kind.
 
     It is filled under another name and renamed when it is complete, so that a failure or a kill leaves nothing
     that looks like a data set.
     """
-    target = root() / name
+    target = root() / below / name
     if target.is_dir():
         return target
     try:

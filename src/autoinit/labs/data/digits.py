@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .images import Split, balanced
+from .choosing import balanced
+from .images import Split
 from .places import Found
 
 TEST = 360

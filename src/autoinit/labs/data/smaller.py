@@ -24,6 +24,28 @@ def shrunk(data: Images, size: int) -> Images:
     return replace(data, **parts)
 
 
+def averaged(images: np.ndarray, size: int) -> np.ndarray:
+    """uint8 (…, height, width) with sides of `size` pixels, each the rounded mean of the area that it covers.
+
+    Areas need not be whole numbers of the old pixels: those at an edge count in part.
+    """
+    height, width = images.shape[-2:]
+    if (height, width) == (size, size):
+        return images
+    rows, columns = _cover(height, size), _cover(width, size)
+    small: np.ndarray = np.rint(rows @ images.astype(np.float32) @ columns.T).astype(np.uint8)
+    return small
+
+
+def _cover(old: int, new: int) -> np.ndarray:
+    """(new, old): the share of each old pixel in a new one."""
+    starts, ends = np.arange(new)[:, None] * old / new, (np.arange(new)[:, None] + 1) * old / new
+    pixels = np.arange(old)
+    covered = np.clip(np.minimum(ends, pixels + 1) - np.maximum(starts, pixels), 0, None)
+    share: np.ndarray = (covered / covered.sum(axis=1, keepdims=True)).astype(np.float32)
+    return share
+
+
 def _shrunk(split: Split, size: int) -> Split:
     count, height, width, channels = split.images.shape
     small = np.empty((count, size, size, channels), np.uint8)
