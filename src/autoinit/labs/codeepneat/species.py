@@ -14,7 +14,7 @@ from typing import Any
 
 from .genomes import Genome
 
-FACTOR, STEPS, HALVINGS = 1.1, 60, 6
+FACTOR, STEPS, HALVINGS = 1.1, 100, 6
 FIRST_THRESHOLD = 0.5
 
 Distance = Callable[[Genome, Genome], float]
@@ -62,12 +62,13 @@ def speciate(
 
     first: the number of the first new species.
     """
-    distances: dict[tuple[Genome, Genome], float] = {}
+    distances: dict[tuple[int, int], float] = {}
 
     def apart(one: Genome, other: Genome) -> float:
-        if (one, other) not in distances:
-            distances[one, other] = distance(one, other)
-        return distances[one, other]
+        pair = (id(one), id(other))  # both live as long as this call; comparing them by content takes longer
+        if pair not in distances:
+            distances[pair] = distance(one, other)
+        return distances[pair]
 
     tried: dict[int, tuple[tuple[Species, ...], float]] = {}
 
