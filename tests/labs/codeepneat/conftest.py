@@ -1,4 +1,4 @@
-"""Workers import the tasks of these tests by their names; Keras runs on TensorFlow unless KERAS_BACKEND says otherwise."""
+"""Workers import the tasks of these tests by name; Keras runs on the backend that KERAS_BACKEND names (TensorFlow)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,10 @@ TEXT_LAYERS = (
     LayerKind("max_pooling1d"),
     LayerKind("spatial_dropout1d", {"rate": Real(0.0, 0.5)}),
 )
-TABLE_LAYERS = (LayerKind("dense", weighted((8, 24), regularizers=BOTH)), LayerKind("dropout", {"rate": Real(0.0, 0.9)}))
+TABLE_LAYERS = (
+    LayerKind("dense", weighted((8, 24), regularizers=BOTH)),
+    LayerKind("dropout", {"rate": Real(0.0, 0.9)}),
+)
 
 SETTINGS = {
     "images": Setting(Space(IMAGE_LAYERS, ("add",), RATE), Input((12, 13, 2)), (Output("digit", 10),)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def test_every_node_of_a_species_is_the_same_module() -> None:
 
 def chain(*nodes: Node) -> Graph:
     marks = [0, *(node.mark for node in nodes), OUTPUT]
-    edges = tuple(Edge(k, a, b) for k, (a, b) in enumerate(zip(marks, marks[1:], strict=False)))
+    edges = tuple(Edge(k, a, b) for k, (a, b) in enumerate(pairwise(marks)))
     return Graph((Node(OUTPUT, "output", (("merge", "add"),)), *nodes), edges)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.labs.codeepneat.small_spaces import SETTINGS
 
 from autoinit.labs.codeepneat import Evolution, Genome, GenomeError, SpaceError
 from autoinit.labs.codeepneat.breeds import Blueprints, Breed, Modules
@@ -19,6 +18,7 @@ from autoinit.labs.codeepneat.graph import INPUT, OUTPUT, Edge, Graph, Node
 from autoinit.labs.codeepneat.marking import Markings
 from autoinit.labs.codeepneat.mutation import redirected
 from autoinit.labs.codeepneat.sampling import GROWING
+from tests.labs.codeepneat.small_spaces import SETTINGS
 
 NAMES = st.sampled_from(sorted(SETTINGS))
 SEEDS = st.integers(0, 2**32)
@@ -112,8 +112,11 @@ def test_crossover_aligns_by_marks() -> None:
 
 
 def test_distance_by_hand() -> None:
-    """Nodes 1,2,3 and 1,2,5; edges 0,1,2 and 0,6,7. Of nodes 3 is disjoint and 5 excess, of edges 1, 2 disjoint and 6, 7
-    excess. N = 6. Node 2 differs by (12 - 8)/(24 - 8) in units, of six hyperparameters; the output by nothing."""
+    """Nodes 1, 2, 3 and 1, 2, 5; edges 0, 1, 2 and 0, 6, 7.
+
+    Of nodes 3 is disjoint and 5 excess, of edges 1, 2 disjoint and 6, 7 excess. N = 6. Node 2 differs by
+    (12 - 8)/(24 - 8) in units, one of six hyperparameters; the output by nothing.
+    """
     breed = breed_of(Modules, "table")
     values = {"units": 8, "activation": "relu", "regularizer": "l2", "strength": 1e-6, "initialization": "he_normal"}
 
@@ -177,7 +180,7 @@ def test_genomes_of_another_space() -> None:
     edges = (Edge(0, 0, 2), Edge(1, 2, 1))
     with pytest.raises(SpaceError, match="has no such layer"):
         check_module(Genome(Graph((end, wide), edges)), SETTINGS["images"].space)
-    with pytest.raises(GenomeError, match="(?s)'units' is out of its range.*1000"):
+    with pytest.raises(GenomeError, match=r"(?s)'units' is out of its range.*1000"):
         check_module(Genome(Graph((end, wide), edges)), table)
     with pytest.raises(GenomeError, match="dense has no units"):
         check_module(Genome(Graph((end, Node(2, "dense", (("merge", "add"),))), edges)), table)

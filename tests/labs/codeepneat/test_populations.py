@@ -68,7 +68,8 @@ def test_offspring_in_proportion_to_mean_fitness() -> None:
 
 def test_stagnant_species_have_no_offspring() -> None:
     fitness = {0: 0.9, 1: 0.5, 2: 0.5}
-    three = [species(0, 0, best=0.9, improved=1), species(1, 1, best=0.5, improved=1), species(2, 2, best=0.5, improved=9)]
+    past = ((0.9, 1), (0.5, 1), (0.5, 9))
+    three = [species(k, k, best=best, improved=improved) for k, (best, improved) in enumerate(past)]
     places = offspring(three, fitness, 14, 0.0, 12, 10)
     assert places == [9, 0, 5], "the best of all stays, however long it was"
 

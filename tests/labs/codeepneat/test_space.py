@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.labs.codeepneat.small_spaces import IMAGE_LAYERS, RATE, SETTINGS, TABLE_LAYERS
 
 from autoinit.errors import OptionError
 from autoinit.labs.codeepneat import Evolution, LayerKind, Preset, Space, SpaceError, Training, Whole
+from tests.labs.codeepneat.small_spaces import IMAGE_LAYERS, RATE, SETTINGS, TABLE_LAYERS
 
 
 @pytest.mark.parametrize("name", SETTINGS)

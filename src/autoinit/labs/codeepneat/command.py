@@ -26,6 +26,7 @@ class Engine(str, Enum):
     ray = "ray"
 
 
+EngineName = Annotated[Engine, typer.Option("--engine", help="ray: the cluster at $RAY_ADDRESS, or this machine.")]
 Folder = Annotated[Path, typer.Argument(help="Folder of the search: its journal, history and result.")]
 
 
@@ -38,7 +39,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     workers: Annotated[int, typer.Option(min=1, help="Networks that are trained at the same time.")] = 2,
     generations: Annotated[int | None, typer.Option(min=1, help="Instead of the preset's number.")] = None,
-    engine: Annotated[Engine, typer.Option(help="ray: the cluster at $RAY_ADDRESS, or this machine.")] = Engine.processes,
+    engine: EngineName = Engine.processes,
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
 ) -> None:
     """Search, and test the best network once. The same command goes on after an interruption."""
@@ -55,7 +56,7 @@ def run(
 @app.command()
 def report(
     folder: Folder,
-    data: Annotated[str | None, typer.Option("--json", help="Write the report as JSON here; - for the terminal.")] = None,
+    data: Annotated[str | None, typer.Option("--json", help="Write it as JSON here; - for the terminal.")] = None,
 ) -> None:
     """Say what a search has come to, also while it goes on."""
     from .report import report as reported

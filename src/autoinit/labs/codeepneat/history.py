@@ -1,6 +1,6 @@
-"""The history of a search: one line of JSON for each generation. It contains no times, so that a search has one history.
+"""The history of a search: one line of JSON for each generation.
 
-How long things took stands in the journal.
+It contains no times, so that a search has one history; how long things took stands in the journal.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def read(folder: Path) -> list[dict[str, Any]]:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise TaskError("there is no search here, or its first generation has not ended", where=str(folder),
-                        received=f"no {HISTORY}", fix="python -m autoinit.labs.codeepneat run FOLDER") from None  # fmt: skip
+                        received=f"no {HISTORY}",
+                        fix="python -m autoinit.labs.codeepneat run FOLDER --task ...") from None  # fmt: skip
     return [decode(one) for one in text.splitlines()]
 
 

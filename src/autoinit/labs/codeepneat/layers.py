@@ -58,11 +58,9 @@ def _none(_: Settings, __: Sequence[Shape]) -> int:
 
 
 def _pooled(settings: Settings, shapes: Sequence[Shape]) -> Shape:
-    return (*(_places(n, w, s) for n, w, s in zip(shapes[0], *windows(settings, shapes[0]), strict=False)), shapes[0][-1])
-
-
-def _places(size: int, window: int, stride: int) -> int:
-    return (size - window) // stride + 1
+    *places, channels = shapes[0]
+    each = zip(places, *windows(settings, shapes[0]), strict=True)
+    return (*((size - window) // stride + 1 for size, window, stride in each), channels)
 
 
 def windows(settings: Settings, shape: Shape) -> tuple[list[int], list[int]]:

@@ -117,8 +117,8 @@ def _child(
     parents: Sequence[Member], fitness: Mapping[int, float], breed: Breed, number: int, born: int,
     rng: np.random.Generator,
 ) -> Member:  # fmt: skip
-    first = parents[rng.integers(len(parents))]
-    second = parents[rng.integers(len(parents))] if rng.random() < breed.evolution.crossover else first
+    first = parents[int(rng.integers(len(parents)))]
+    second = parents[int(rng.integers(len(parents)))] if rng.random() < breed.evolution.crossover else first
     if second.number == first.number:
         return Member(number, breed.child(first.genome, None, rng), (first.number,), born)
     if fitness[second.number] > fitness[first.number]:

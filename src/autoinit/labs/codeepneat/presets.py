@@ -58,26 +58,26 @@ class Preset:
     training: Training = field(default_factory=Training)
     seconds: float | None = None
     megabytes: int | None = None
-    data: tuple[tuple[str, Any], ...] = ()
+    data: Mapping[str, Any] | tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "data", pairs(self.data))
 
     def __getitem__(self, name: str) -> Any:
         """One of the sizes of the data."""
-        return dict(self.data)[name]
+        return dict(pairs(self.data))[name]
 
     @property
     def limits(self) -> Limits:
         return Limits(seconds=self.seconds, bytes=None if self.megabytes is None else self.megabytes * 10**6)
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "data": dict(self.data)}
+        return {**asdict(self), "data": dict(pairs(self.data))}
 
     @property
     def of_one_network(self) -> dict[str, Any]:
         """What the training of one network depends on."""
-        return {"name": self.name, "training": asdict(self.training), "data": dict(self.data)}
+        return {"name": self.name, "training": asdict(self.training), "data": dict(pairs(self.data))}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Preset:

@@ -78,13 +78,13 @@ class Whole:
         """Always another one."""
         span = self.high - self.low
         new = self.low + round(_stepped((value - self.low) / span, rng) * span)
-        return new if new != value else value + (1 if value < self.high else -1)
+        return new if new != value else new + (1 if new < self.high else -1)
 
     def contains(self, value: Any) -> bool:
         return type(value) is int and self.low <= value <= self.high
 
     def difference(self, one: Any, other: Any) -> float:
-        return abs(one - other) / (self.high - self.low)
+        return float(abs(one - other) / (self.high - self.low))
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ def range_from_dict(data: Mapping[str, Any]) -> Range:
     ((kind, values),) = data.items()
     if kind == "choice":
         return Choice(*values)
-    return Whole(*values) if kind == "whole" else Real(*values, log=kind == "log")
+    low, high = values
+    return Whole(low, high) if kind == "whole" else Real(low, high, kind == "log")
 
 
 def _like(one: Any, other: Any) -> bool:

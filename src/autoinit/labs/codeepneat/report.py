@@ -61,7 +61,8 @@ def table(found: Mapping[str, Any]) -> str:
         told.append("the search goes on: the best network has not been tested yet")
     else:
         scores = ", ".join(f"{name} {value:.4f}" for name, value in result["test"].items()) or result["test_status"]
-        told.append(f"best network {result['best']}: fitness {result['fitness']:.4f}; trained again and tested: {scores}")
+        best = f"best network {result['best']}: fitness {result['fitness']:.4f}"
+        told.append(f"{best}; trained again and tested: {scores}")
     times = found["times"]
     told.append(
         f"{duration(times['seconds'])} of one worker for {times['trainings']} trainings, "

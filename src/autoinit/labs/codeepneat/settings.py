@@ -12,7 +12,7 @@ from ...errors import OptionError
 
 @dataclass(frozen=True)
 class Evolution:
-    """Settings of one search. The first part has the names and values of the table (MNIST); (B) blueprints, (M) modules.
+    """Settings of one search. The first part is the paper's table, with the values of its first column.
 
     The second part is open in the literature; see docs/architecture-search.md.
     """
@@ -83,6 +83,7 @@ class Evolution:
         for name in given:
             if name not in known:
                 close = get_close_matches(name, known, n=1)
+                fix = f"did you mean '{close[0]}'?" if close else f"one of {', '.join(known)}"
                 raise OptionError(f"unknown setting '{name}'", where="Evolution", received=f"{name}={given[name]!r}",
-                                  fix=f"did you mean '{close[0]}'?" if close else f"one of {', '.join(known)}")  # fmt: skip
+                                  fix=fix)  # fmt: skip
         return replace(cls(), **given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +12,16 @@ from .problems import SpaceError
 from .ranges import Choice, Range, Ranges, Real, Whole, pairs, range_from_dict, range_to_dict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class LayerKind:
-    """A layer that modules may have, with the ranges of its hyperparameters (a mapping, or pairs)."""
+    """A layer that modules may have, with the ranges of its hyperparameters."""
 
     name: str
-    ranges: Ranges = ()
+    ranges: Ranges
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "ranges", pairs(self.ranges))
+    def __init__(self, name: str, ranges: Mapping[str, Range] | Ranges = ()) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "ranges", pairs(ranges))
         kind, where = kind_of(self.name, "space"), f"layer '{self.name}'"
         given = [name for name, _ in self.ranges]
         wrong = [name for name in given if name not in kind.needs + kind.takes]
@@ -29,12 +30,12 @@ class LayerKind:
             raise SpaceError("this layer is made by the assembler and has no genes", where=where,
                              received=self.name, fix="leave it out of the space")  # fmt: skip
         if wrong or missing:
+            known = f"needed: {', '.join(kind.needs) or 'none'}; possible: {', '.join(kind.takes) or 'none'}"
             raise SpaceError("a layer's ranges are those of its hyperparameters", where=where,
-                             received=f"{', '.join(given) or 'none'}",
-                             fix=f"needed: {', '.join(kind.needs) or 'none'}; possible: {', '.join(kind.takes)}")  # fmt: skip
+                             received=f"{', '.join(given) or 'none'}", fix=known)  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Space:
     """The search space of a task.
 
@@ -48,16 +49,23 @@ class Space:
     """
 
     layers: tuple[LayerKind, ...]
-    merges: tuple[str, ...] = ("add",)
-    settings: Ranges = ()
-    head: str = "flatten"
-    embedding: int | None = None
-    soft: int | None = None
+    merges: tuple[str, ...]
+    settings: Ranges
+    head: str
+    embedding: int | None
+    soft: int | None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(self.layers))
-        object.__setattr__(self, "merges", tuple(self.merges))
-        object.__setattr__(self, "settings", pairs(self.settings))
+    def __init__(
+        self, layers: Sequence[LayerKind], merges: Sequence[str] = ("add",),
+        settings: Mapping[str, Range] | Ranges = (), head: str = "flatten", embedding: int | None = None,
+        soft: int | None = None,
+    ) -> None:  # fmt: skip
+        given = {"layers": tuple(layers), "merges": tuple(merges), "settings": pairs(settings)}
+        for name, value in {**given, "head": head, "embedding": embedding, "soft": soft}.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
         names = [layer.name for layer in self.layers]
         if not names or len(set(names)) != len(names):
             raise SpaceError("a space has layers, each kind once", where="Space.layers", received=repr(names),

@@ -108,7 +108,7 @@ def _sorted(
     for number, genome in genomes.items():
         near = [(apart(genome, one.representative), k) for k, one in enumerate(species)]
         gap, k = min(near, default=(threshold, 0))
-        if gap >= threshold and gap > 0 or not species:
+        if not species or (gap >= threshold and gap > 0):
             k = len(species)
             species.append(Species(first + k - len(known), genome, improved=now))
             members[species[-1].number] = []

@@ -99,10 +99,11 @@ class Supervised(Task):
         from .initialization import initialize
         from .networks.torch import build
 
-        model = build(genome).to(device)
-        some = training.tensor(next(iter(self.parts.values())).train.inputs[:MEASURED], device)
-        seconds = initialize(model, genome, initialization, seed=seed, batch=some)
-        told = training.train(model, self, dict(genome.settings), seed=seed, device=device)
+        with training.own_random_numbers(seed, device):
+            model = build(genome).to(device)
+            some = training.tensor(next(iter(self.parts.values())).train.inputs[:MEASURED], device)
+            seconds = initialize(model, genome, initialization, seed=seed, batch=some)
+            told = training.train(model, self, dict(genome.settings), seed=seed, device=device)
         value: dict[str, Any] = {
             "diverged": told.diverged, "steps": told.steps, "parameters": genome.parameters,
             "initialization_seconds": seconds, "training_seconds": told.seconds, "fitness": self.worst,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -33,31 +34,41 @@ class Trained:
     seconds: float
 
 
+@contextmanager
+def own_random_numbers(seed: int, device: str) -> Iterator[None]:
+    """Within it PyTorch's random numbers come from the seed; afterwards they go on as if nothing had been."""
+    devices = list(range(torch.cuda.device_count())) if device.startswith("cuda") else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield
+
+
 def train(model: Network, task: Supervised, settings: Mapping[str, Any], *, seed: int, device: str = "cpu") -> Trained:
-    """Train in place, as the task's preset says. With several outputs, each step trains one of them, in random turns."""
+    """Train in place, as the task's preset says. With several outputs, each step trains one of them, in random turns.
+
+    Dropout draws from PyTorch's generator: call it within `own_random_numbers`.
+    """
     begin, training = time.perf_counter(), task.preset.training
     first = float(settings.get("learning_rate", LEARNING_RATE))
     optimizer = _optimizer(model, training, first)
     loss_of = nn.CrossEntropyLoss()
-    devices = list(range(torch.cuda.device_count())) if device.startswith("cuda") else []
     steps, diverged = 0, False
     model.train()
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        for epoch, name, inputs, labels in _batches(task, training, seed):
-            rate = first * training.decay**epoch
-            for group in optimizer.param_groups:
-                group["lr"] = rate
-            logits = model(tensor(inputs, device), [name])
-            penalty = model.penalty() * (rate / first if training.scaled_penalty else 1.0)
-            loss = loss_of(logits, torch.from_numpy(labels).to(device)) + penalty
-            if not torch.isfinite(loss):
-                diverged = True
-                break
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            steps += 1
+    torch.manual_seed(seed)
+    for epoch, name, inputs, labels in _batches(task, training, seed):
+        rate = first * training.decay**epoch
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        logits = model(tensor(inputs, device), [name])
+        penalty = model.penalty() * (rate / first if training.scaled_penalty else 1.0)
+        loss = loss_of(logits, torch.from_numpy(labels).to(device)) + penalty
+        if not torch.isfinite(loss):
+            diverged = True
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        steps += 1
     diverged = diverged or not all(bool(torch.isfinite(p).all()) for p in model.parameters())
     return Trained(diverged, steps, time.perf_counter() - begin)
 

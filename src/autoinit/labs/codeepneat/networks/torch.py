@@ -15,7 +15,7 @@ from ..layers import windows
 from ..network import INPUT, Layer, NetworkGenome
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {"relu": nn.ReLU, "elu": nn.ELU, "selu": nn.SELU}
-CELLS: dict[str, type[nn.RNNBase]] = {"gru": nn.GRU, "lstm": nn.LSTM}
+CELLS: dict[str, type[nn.GRU] | type[nn.LSTM]] = {"gru": nn.GRU, "lstm": nn.LSTM}
 CONVOLUTIONS: dict[str, type[nn.Module]] = {"conv1d": nn.Conv1d, "conv2d": nn.Conv2d}
 POOLINGS: dict[str, type[nn.Module]] = {"max_pooling1d": nn.MaxPool1d, "max_pooling2d": nn.MaxPool2d}
 PROJECTIONS: dict[int, type[nn.Module]] = {2: nn.Conv1d, 3: nn.Conv2d}

@@ -40,7 +40,8 @@ class Digits(Supervised):
 
     def data(self) -> Parts:
         images = load("digits")
-        return Parts(*map(_labelled, (images.train, images.validation, images.test)), classes=images.classes)
+        train, validation, test = map(_labelled, (images.train, images.validation, images.test))
+        return Parts(train, validation, test, images.classes)
 
     def space(self) -> Space:
         low, high = self.preset["units"]
