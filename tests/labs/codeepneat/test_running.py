@@ -49,6 +49,17 @@ def test_a_search_goes_on_with_more_generations(tmp_path: Path, whole: Path) -> 
     assert result.test == {"accuracy": 0.5} and len(result.preserved) == 3
 
 
+def test_the_display_says_where_the_search_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("autoinit.labs.evolution.progress.EVERY", 0.0)
+    quietly(tmp_path, generations=2, progress=True)
+    told = capsys.readouterr().err.splitlines()
+    assert any("toy_tasks:Quiet autoinit, generation 1/2: " in line for line in told)
+    assert any(", generation 2/2, best 0." in line and ", mean 0." in line and " left" in line for line in told)
+    assert "test of the best: 17/17, 0 failed" in told[-1]
+
+
 def test_another_seed_another_search(tmp_path: Path, whole: Path) -> None:
     quietly(tmp_path, seed=1)
     assert contents(tmp_path) != contents(whole)
@@ -129,6 +140,28 @@ def test_classes_that_workers_cannot_import(tmp_path: Path) -> None:
     with pytest.raises(TaskError, match=r"(?s)workers cannot import.*engine='serial'"):
         quietly(tmp_path, task=Local, engine="processes")
     assert quietly(tmp_path, task=Local, generations=1).best.fitness > 0
+
+
+def test_classes_that_are_written_anew(tmp_path: Path) -> None:
+    """As in a notebook: the new class counts, not the one of that name that was there before."""
+    for score in (0.25, 0.75):
+
+        class Notebook(Quiet):
+            value = score
+
+            def train(self, *_: Any, **__: Any) -> dict[str, float]:
+                return {"fitness": self.value}
+
+        assert quietly(tmp_path / str(score), task=Notebook, generations=1).best.fitness == score
+
+
+def test_the_report_of_a_search_that_goes_on(tmp_path: Path) -> None:
+    quietly(tmp_path, generations=1)
+    assert report(tmp_path)["result"]["generations"] == 1
+    first = (tmp_path / "history.jsonl").read_text()
+    (tmp_path / "history.jsonl").write_text(first + first)
+    found = report(tmp_path)
+    assert found["result"] is None and "has not been tested yet" in table(found)
 
 
 def test_journals_of_other_searches_are_refused(tmp_path: Path) -> None:

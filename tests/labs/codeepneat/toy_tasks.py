@@ -21,7 +21,7 @@ class Landscape(Task):
 
     @classmethod
     def presets(cls) -> Mapping[str, Preset]:
-        return {"smoke": Preset("smoke", EVOLUTION, Training(), seconds=30.0)}
+        return {"smoke": Preset("smoke", EVOLUTION, Training())}
 
     @property
     def input(self) -> Input:

@@ -42,6 +42,8 @@ def name_of(task: str | type[Task]) -> str:
         task_class(task)
         return task
     place = f"{task.__module__}:{task.__qualname__}"
+    if _GIVEN.get(place) is not task:
+        _loaded.cache_clear()  # a class that was written anew, as in a notebook
     _GIVEN[place] = task
     return next((name for name, known in TASKS.items() if known == place), place)
 

@@ -44,7 +44,7 @@ def report(folder: Path) -> dict[str, Any]:
         "initialization": config.get("initialization"),
         "seed": config.get("seed"),
         "generations": rows,
-        "result": _result(folder),
+        "result": _result(folder, len(rows)),
         "times": _times(generations, contents.records),
     }
 
@@ -102,9 +102,11 @@ def _failures(told: Mapping[str, Any]) -> dict[str, int]:
     return dict(sorted(Counter(one["status"] for one in told["networks"] if one["status"] != DONE).items()))
 
 
-def _result(folder: Path) -> dict[str, Any] | None:
+def _result(folder: Path, generations: int) -> dict[str, Any] | None:
+    """None while the search goes on, also after it had come to an end with fewer generations."""
     path = folder / history.RESULT
-    return decode(path.read_text(encoding="utf-8")) if path.exists() else None
+    found: dict[str, Any] | None = decode(path.read_text(encoding="utf-8")) if path.exists() else None
+    return found if found is not None and found["generations"] == generations else None
 
 
 def _times(generations: list[dict[str, Any]], records: Mapping[str, Any]) -> dict[str, Any]:
