@@ -179,6 +179,7 @@ def test_a_task_that_never_works_is_told(tmp_path: Path) -> None:
         quietly(tmp_path, task="toy_tasks:Broken")
 
 
+@pytest.mark.slow
 def test_networks_over_their_time_are_the_worst(tmp_path: Path) -> None:
     result = quietly(tmp_path, task="toy_tasks:Slow", engine="processes", workers=2, generations=1)
     records = Journal.read(tmp_path / "journal.jsonl").records
