@@ -64,3 +64,13 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
 
 def test_who_watches() -> None:
     assert type(watcher(False, "", 1)) is Silent and type(watcher(True, "", 1)) is Lines
+
+
+def test_titles_and_totals_may_change() -> None:
+    """A search says in which generation it is, and learns how many evaluations there are."""
+    pytest.importorskip("rich")
+    with Bar("first", None) as bar:
+        bar.title, bar.tally.total = "generation 2/3, best 0.9", 12
+        bar.add(Outcome("a", "done"))
+        (task,) = bar._bar.tasks
+        assert (task.description, task.total, task.completed) == ("generation 2/3, best 0.9", 12, 1)

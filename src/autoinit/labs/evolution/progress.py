@@ -107,7 +107,9 @@ class Bar(Silent):
         return self
 
     def tick(self) -> None:
-        self._bar.update(self._task, completed=self.tally.done, tally=str(self.tally))
+        self._bar.update(
+            self._task, description=self.title, completed=self.tally.done, total=self.tally.total, tally=str(self.tally)
+        )
 
     def __exit__(self, *_: Any) -> None:
         self.tick()

@@ -88,25 +88,30 @@ def drive(start: Callable[[], Engine], jobs: Iterator[Job], finished: Callable[[
     first = next(jobs, None)
     if first is None:
         return
-    waiting, running, more = chain([first], jobs), 0, True
     with start() as engine:
-        try:
-            while more or running:
-                while more and engine.free:
-                    job = next(waiting, None)
-                    if job is None:
-                        more = False
-                    else:
-                        engine.submit(job)
-                        running += 1
-                for outcome in engine.wait(PATIENCE) if running or more else ():
-                    running -= 1
-                    finished(outcome)
-                show.tick()
-        except KeyboardInterrupt:
-            for outcome in engine.wait(0):
+        keep_busy(engine, chain([first], jobs), finished, show)
+
+
+def keep_busy(engine: Engine, jobs: Iterator[Job], finished: Callable[[Outcome], None], show: Silent) -> None:
+    """Give jobs to a running engine until all have ended."""
+    running, more = 0, True
+    try:
+        while more or running:
+            while more and engine.free:
+                job = next(jobs, None)
+                if job is None:
+                    more = False
+                else:
+                    engine.submit(job)
+                    running += 1
+            for outcome in engine.wait(PATIENCE) if running or more else ():
+                running -= 1
                 finished(outcome)
-            raise
+            show.tick()
+    except KeyboardInterrupt:
+        for outcome in engine.wait(0):
+            finished(outcome)
+        raise
 
 
 def starter(
