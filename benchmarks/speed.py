@@ -21,7 +21,7 @@ from .models import MODELS, Spec
 from .timing import Result, best, table_of
 from .trials import inputs_of
 
-PLAN_LIMIT, INITIALIZE_LIMIT, GROWTH_LIMIT = 5.0, 2.0, 1.2
+PLAN_LIMIT, INITIALIZE_LIMIT, GROWTH_LIMIT = 3.0, 2.0, 1.2
 PLANNED = ("resnet50", "preact_resnet56", "mobilenet", "convnext", "unet", "vit12", "gpt_swiglu", "mlp_mixer")
 CHAIN = 10_000
 
@@ -47,11 +47,11 @@ def plan_ratio(name: str, repeats: int) -> Result:
     return Result(f"plan / bare fake forward: {name}", 1e3 * plan, 1e3 * bare, PLAN_LIMIT)
 
 
-def initialize_ratio(name: str, repeats: int) -> Result:
-    spec = MODELS[name]
+def initialize_ratio(model_or_name: Spec | str, repeats: int) -> Result:
+    spec = model_or_name if isinstance(model_or_name, Spec) else MODELS[model_or_name]
     model, inputs = spec.build(), inputs_of(spec)
     whole, construction = best(repeats, lambda: autoinit.initialize(model, inputs, warn=False), spec.build)
-    return Result(f"initialize / construction: {name}", 1e3 * whole, 1e3 * construction, INITIALIZE_LIMIT)
+    return Result(f"initialize / construction: {spec.name}", 1e3 * whole, 1e3 * construction, INITIALIZE_LIMIT)
 
 
 def growth(small: str, large: str, repeats: int) -> Result:

@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 
 from ..core.exchangeable import sample
+from ..core.expression import X
 from ..core.graph import Node
 from ..core.signal import Signal, constant
 from ..core.unknown import measured
@@ -19,6 +20,7 @@ ENTRIES = 2**13
 """A choice is sampled until it has given about so many entries..."""
 MOST_REPEATS = 24
 """...but no more often than this."""
+STEPS = 16
 
 
 @rule("grouped_linear")
@@ -57,12 +59,23 @@ def chosen(node: Node, ctx: Context, *sources: Signal) -> Signal:
     program = node.attrs.get("program")
     if program is None:
         return _sampled(node, sources)
-    key = (node.op, program, node.outputs[0].shape, tuple(_law(s) for s in sources))
-    return ctx.once(key, lambda: _sampled(node, sources))
+    typical = [_typical(s) for s in sources]
+    key = (node.op, program, node.outputs[0].shape, tuple(_law(s) for s in typical))
+    return ctx.once(key, lambda: _sampled(node, typical))
+
+
+def _typical(x: Signal) -> Signal:
+    """The signal with its correlations rounded to 1/16, which samples do not tell from it: layers become alike."""
+    source = x.source
+    if not source.variance > 0.0:
+        return x
+    K = source.mean**2 + source.variance * np.round(STEPS * source.covariance / source.variance) / STEPS
+    near = Signal(source.shape, source.mean, K, profiles=source.profiles)
+    return near if x.expr is X else Signal.function(near, x.expr)
 
 
 def _law(x: Signal) -> Hashable:
-    """What samples are drawn from; layers whose laws agree to six digits are alike."""
+    """What samples are drawn from, to six digits."""
     source = x.source
     numbers = [np.array([source.mean]), source.K, *(np.zeros(0) if p is None else p for p in source.profiles)]
     return x.shape, x.expr, tuple(tuple(f"{v:.6g}" for v in np.ravel(part).tolist()) for part in numbers)
