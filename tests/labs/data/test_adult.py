@@ -171,6 +171,7 @@ def test_a_missing_file_is_named(tmp_path: Path, name: str) -> None:
         (gzip.compress(pmlb().replace("77516", "nan").encode()), "'fnlwgt' holds numbers"),
         (gzip.compress(pmlb().splitlines()[0].encode()), "holds no rows"),
     ],
+    ids=["cut", "pointer", "empty", "columns", "no number", "short row", "country", "target", "nan", "no rows"],
 )  # fmt: skip
 def test_damaged_tables_are_named(tmp_path: Path, content: bytes, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
