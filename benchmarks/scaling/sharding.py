@@ -51,10 +51,11 @@ def main(rank: int, folder: Path) -> None:
     fully_shard(model)
     model.to_empty(device="cpu")
     shard = 0
-    for parameter in model.parameters():
-        local = parameter.to_local()  # type: ignore[attr-defined]
-        local.zero_()  # so that its memory is there
-        shard += local.numel() * local.element_size()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            local = parameter.to_local()  # type: ignore[attr-defined]
+            local.zero_()  # so that its memory is there
+            shard += local.numel() * local.element_size()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     took = seconds(lambda: plan.apply(model, warn=False))
     extra = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 import torch
 from torch import nn
@@ -9,6 +11,7 @@ from typer.testing import CliRunner
 
 import autoinit
 from autoinit.cli.app import app
+from autoinit.frontends.torch.remembering.built import was_built
 
 
 def net() -> nn.Module:
@@ -65,6 +68,40 @@ def test_what_nobody_wrote_since_to_empty() -> None:
     assert ("2.weight", "unwritten") not in kinds(model)
     plan.apply(model)
     assert autoinit.check(model).ok
+
+
+def test_what_a_plan_wrote_stays_written_when_the_model_moves() -> None:
+    """`.cuda()`, `.to(...)`: new tensors, which look as if nobody had written to them."""
+    with autoinit.meta():
+        model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
+    plan = autoinit.plan(model, (4, 4), warn=False)
+    model.to_empty(device="cpu")
+    plan.apply(model, warn=False)
+    for module in model:
+        for name, p in module._parameters.items():
+            module._parameters[name] = nn.Parameter(torch.from_numpy(p.detach().numpy().copy()))
+            assert module._parameters[name]._version == 0
+    assert autoinit.check(model).ok
+
+
+def test_models_built_in_threads_know_their_own_story() -> None:
+    """The hooks of PyTorch that see modules being built are global, what they collect is not."""
+    made: dict[int, nn.Module] = {}
+
+    def build(k: int) -> None:
+        for _ in range(20):
+            with autoinit.meta():
+                made[k] = nn.Sequential(*(nn.Linear(4, 4) for _ in range(k + 1)))
+        autoinit.plan(made[k], (2, 4), warn=False)
+
+    threads = [threading.Thread(target=build, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    outside = nn.Linear(3, 3)  # built meanwhile, with memory
+    for thread in threads:
+        thread.join()
+    assert not was_built(outside)
+    assert all(was_built(module) for model in made.values() for module in model)
 
 
 def test_dtypes_and_layouts() -> None:

@@ -21,7 +21,8 @@ from .centring import prepared
 from .filling import can_be_drawn, fill
 from .materialise import fillings
 from .memory import held, overlapping, put_back
-from .names import Names
+from .names import Names, tensors_of
+from .remembering.built import mark_written
 from .shards import Local, local_of
 from .transformers_marks import mark_for_transformers
 
@@ -62,6 +63,8 @@ def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
         for centre in centring:
             centre(writes)
     mark_for_transformers(model, [write.parameter for write in todo])
+    tensors = tensors_of(model) if filling else {}
+    mark_written(model, [*(write.parameter for write in todo), *(tensors[name] for name, _, _ in filling)])
     return model
 
 

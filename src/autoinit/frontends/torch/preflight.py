@@ -11,7 +11,7 @@ from torch import nn
 
 from ...core.preflight import TINY, Contents, Preflight
 from .names import Names, tensors_of, unwrapped
-from .remembering.built import was_built
+from .remembering.built import was_built, was_written
 from .shards import is_sharded
 
 SLAB = 2**22
@@ -40,7 +40,9 @@ def _never_written(model: nn.Module) -> set[str]:
         if not was_built(module):
             continue
         for name, tensor in (*module._parameters.items(), *module._buffers.items()):
-            if tensor is not None and tensor.device.type != "meta" and _local(tensor)._version == 0:
+            if tensor is None or tensor.device.type == "meta" or was_written(module, name):
+                continue
+            if _local(tensor)._version == 0:
                 found.add(names.plain(f"{path}.{name}" if path else name))
     return found
 

@@ -6,8 +6,8 @@ They belong to modules, not to tensors: ``to_empty``, sharding and wrapping repl
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -28,27 +28,46 @@ _BUILT: WeakKeyDictionary[nn.Module, dict[str, Story]] = WeakKeyDictionary()
 """What constructors wrote to the parameters and buffers of modules that were built without memory."""
 
 
+_WRITTEN: WeakKeyDictionary[nn.Module, set[str]] = WeakKeyDictionary()
+"""Which of these a plan has filled since; moving a model to another device makes new tensors, and forgets nothing."""
+_OPEN = threading.local()
+"""`modules`: one collection per context of this thread."""
+_HOOKS: list[Any] = []
+_HOOKS_LOCK = threading.Lock()
+
+
+def _registered(module: nn.Module, *_: Any) -> None:
+    for modules in getattr(_OPEN, "modules", ()):
+        modules[id(module)] = module
+
+
+def _listen() -> None:
+    """PyTorch's global hooks are iterated over by every thread that builds a module: they are added once, and stay."""
+    with _HOOKS_LOCK:
+        if not _HOOKS:
+            _HOOKS.extend(
+                register(_registered)
+                for register in (
+                    register_module_parameter_registration_hook,
+                    register_module_buffer_registration_hook,
+                    register_module_module_registration_hook,
+                )
+            )
+
+
 @contextmanager
 def meta() -> Iterator[None]:
     """See `autoinit.meta`."""
-    log, seen, thread = Log(), dict[int, nn.Module](), threading.get_ident()
-
-    def registered(module: nn.Module, *_: Any) -> None:
-        if threading.get_ident() == thread:
-            seen[id(module)] = module
-
-    with ExitStack() as stack:
-        for register in (
-            register_module_parameter_registration_hook,
-            register_module_buffer_registration_hook,
-            register_module_module_registration_hook,
-        ):
-            stack.callback(register(registered).remove)
-        stack.enter_context(torch.device("meta"))
-        stack.enter_context(log)
-        stack.enter_context(Asking(log))
-        yield
-    for module in list(seen.values()):
+    _listen()
+    log, modules = Log(), dict[int, nn.Module]()
+    before = getattr(_OPEN, "modules", ())
+    with torch.device("meta"), log, Asking(log):
+        _OPEN.modules = (*before, modules)
+        try:
+            yield
+        finally:
+            _OPEN.modules = before
+    for module in modules.values():
         _BUILT[module] = _stories(module, log)
 
 
@@ -76,6 +95,20 @@ def stories_of(model: nn.Module) -> dict[str, Story]:
 def was_built(module: nn.Module) -> bool:
     """Whether a module was built under `meta`."""
     return module in _BUILT
+
+
+def mark_written(model: nn.Module, tensors: Iterable[torch.Tensor]) -> None:
+    """A plan has filled these parameters and buffers."""
+    filled = {id(t) for t in tensors}
+    for module in model.modules():
+        if module in _BUILT:
+            held = (*module._parameters.items(), *module._buffers.items())
+            _WRITTEN.setdefault(module, set()).update(name for name, t in held if id(t) in filled)
+
+
+def was_written(module: nn.Module, name: str) -> bool:
+    """Whether a plan has filled this parameter or buffer."""
+    return name in _WRITTEN.get(module, ())
 
 
 def stories_without_memory(model: nn.Module) -> dict[str, Story]:
