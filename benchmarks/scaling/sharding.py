@@ -16,6 +16,7 @@ from torch import nn
 from torch.distributed.fsdp import fully_shard
 
 import autoinit
+from autoinit.core.files import replace_text
 
 from .planning import seconds
 
@@ -60,8 +61,8 @@ def main(rank: int, folder: Path) -> None:
     took = seconds(lambda: plan.apply(model, warn=False))
     extra = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     if rank == 0:
-        text = json.dumps({"shard": shard / 2**30, "extra": extra / 2**20, "seconds": took})
-        (folder / "found.json").write_text(text, "utf-8")
+        found = {"shard": shard / 2**30, "extra": extra / 2**20, "seconds": took}
+        replace_text(folder / "found.json", json.dumps(found))
     dist.barrier()
     dist.destroy_process_group()
     sys.stdout.flush()
