@@ -4,8 +4,8 @@ With few seeds no test can be significant (three against three: p ≥ 0.05), so 
 its tests: `better`, the probability that a run of the second arm beats one of the first (Vargha and Delaney's A). What
 is called better, equal or worse follows from it alone: from 0.71 on they call an effect large.
 
-Runs of one seed begin with the same networks in every arm. Of those first networks each is trained by both arms with the
-same hyperparameters and the same random numbers: they are compared in pairs.
+Runs of one seed begin with the same networks in every arm. Each of these is trained by both arms with the same
+hyperparameters and the same random numbers: they are compared in pairs.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def effect(
         measure,
         tuple(first.values()),
         tuple(second.values()),
-        sign * float(y.mean() - x.mean()),
+        sign * float(y.mean() - x.mean()) + 0.0,  # no minus zero
         float((beaten > 0).mean() + (beaten == 0).mean() / 2),
         _hedges(x, y),
         len(pairs),
@@ -193,16 +193,13 @@ def _contrast(
     place: tuple[str, str], arms: tuple[str, str], found: Mapping[str, Mapping[int, Course]]
 ) -> Contrast:  # fmt: skip
     generations = min(len(course.stages) for arm in arms for course in found[arm].values())
-    whole, cut = ([
-        {seed: course.upto(limit) for seed, course in found[arm].items()} for arm in arms
-    ] for limit in (max(len(c.stages) for arm in arms for c in found[arm].values()), generations))  # fmt: skip
+    cut = [{seed: course.upto(generations) for seed, course in found[arm].items()} for arm in arms]
 
     def measured(name: str, of: Callable[[Course], float], *, higher: bool = True) -> Effect:
         first, second = ({seed: of(course) for seed, course in arm.items()} for arm in cut)
         return effect(name, first, second, higher=higher)
 
-    tests = [{s: c.tested for s, c in arm.items() if c.tested is not None and len(c.stages) == generations}
-             for arm in whole]  # fmt: skip
+    tests = [{seed: c.tested for seed, c in arm.items() if c.tested is not None} for arm in cut]
     sides = [[median(c.best_so_far[k] for c in arm.values()) for k in range(generations)] for arm in cut]
     return Contrast(
         *place,

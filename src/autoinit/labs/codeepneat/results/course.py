@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -119,10 +119,7 @@ class Course:
     @property
     def best_so_far(self) -> tuple[float, ...]:
         """The highest fitness of each generation and all before it."""
-        found: list[float] = []
-        for stage in self.stages:
-            found.append(max(stage.best, *found[-1:]))
-        return tuple(found)
+        return tuple(accumulate((stage.best for stage in self.stages), max))
 
     @property
     def means(self) -> tuple[float, ...]:
