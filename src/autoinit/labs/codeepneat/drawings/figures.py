@@ -62,13 +62,13 @@ def population(courses: Sequence[Course], path: str | Path | None = None) -> Any
         _ranges(upper, arms, lambda course: course.means)
         upper.set_title(_name(place, groups), fontsize=9)
         upper.set_xlabel("generation", fontsize=9)
-        for row, (arm, seeds) in enumerate(reversed(arms.items())):
+        for row, (arm, seeds) in enumerate(reversed(list(arms.items()))):
             drops = [100 * course.mean_drop for course in seeds.values() if course.mean_drop is not None]
             if drops:
                 look = {"color": _colour(arm, arms), "alpha": 0.35}
                 lower.barh(row, sum(drops) / len(drops), height=0.6, **look)
                 lower.plot(drops, [row] * len(drops), "o", color=_colour(arm, arms), markersize=4)
-        lower.set_yticks(range(len(arms)), [word(arm) for arm in reversed(arms)])
+        lower.set_yticks(range(len(arms)), [word(arm) for arm in reversed(list(arms))])
         lower.set_ylim(-0.6, len(arms) - 0.4)
         lower.set_xlim(left=0)
         lower.set_xlabel("mean drop per generation (points)", fontsize=9)
@@ -94,6 +94,7 @@ def species(courses: Sequence[Course], path: str | Path | None = None) -> Any:
             base = [low + size for low, size in zip(base, sizes, strict=True)]
         axis.set_title(f"{shown(course.task)}, {word(course.initialization)}, seed {course.seed}", fontsize=8.5)
         axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.yaxis.get_major_locator().set_params(integer=True)
     _labelled(axes, len(runs), "modules by species")
     return _finish(figure, axes, path)
 
@@ -167,9 +168,8 @@ def _ranges(axis: Any, arms: Mapping[str, Mapping[int, Course]], of: Callable[[C
         x = range(len(found))
         look = {"color": _colour(arm, arms)}
         axis.fill_between(x, [one[0] for one in found], [one[2] for one in found], alpha=0.18, linewidth=0, **look)
-        runs = f"{len(seeds)} seed{'s' if len(seeds) > 1 else ''}"
         axis.plot(x, [one[1] for one in found], linestyle=colours.DASHES.get(arm, ":"), linewidth=1.8, marker="o",
-                  markersize=2.5, label=f"{word(arm)} (median and range of {runs})", **look)  # fmt: skip
+                  markersize=2.5, label=word(arm), **look)  # fmt: skip
     axis.xaxis.get_major_locator().set_params(integer=True)
 
 
@@ -210,8 +210,9 @@ def _labelled(axes: Sequence[Any], count: int, what: str) -> None:
 
 def _legend(figure: Any, axes: Iterable[Any]) -> None:
     found = {label: handle for axis in axes for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    place = {"loc": "outside lower center", "ncols": 2 if figure.get_figwidth() > 5 else 1}
-    figure.legend(found.values(), found, fontsize=8, frameon=False, **place)
+    place = {"loc": "outside lower center", "ncols": 4}
+    title = "lines: median over seeds; areas: their range"
+    figure.legend(found.values(), found, fontsize=8, title=title, title_fontsize=7.5, frameon=False, **place)
 
 
 def _finish(figure: Any, axes: Iterable[Any], path: str | Path | None) -> Any:
