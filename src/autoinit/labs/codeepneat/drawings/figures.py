@@ -14,6 +14,7 @@ from ....core.files import save_figure
 from ....errors import OptionError
 from ....names import shown
 from ...drawing import new_figure, tidy
+from ..initialization import EVOLVED
 from ..results.comparison import grouped
 from ..results.course import Counts, Course, Stage
 from . import colours
@@ -138,7 +139,7 @@ def networks(courses: Sequence[Course], path: str | Path | None = None) -> Any:
             if kept:
                 best = max(kept, key=lambda one: one.fitness)
                 told = f"fitness {best.fitness:.3f}, {best.network.parameters:,} parameters"
-                found.append(Portrait(best.network, f"{task}, {word(arm)}", told, arm == "evolved"))
+                found.append(Portrait(best.network, f"{task}, {word(arm)}", told, arm == EVOLVED))
     return portraits(found, path)
 
 

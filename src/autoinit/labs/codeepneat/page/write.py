@@ -9,12 +9,15 @@ from pathlib import Path
 from ....core.files import replace_text
 from ...evolution.progress import duration
 from ..drawings.labels import word
+from ..initialization import EVOLVED
 from ..results.course import Counts, Course, Shown, Stage
 from . import charts
 from .markup import legend, safe, table
 from .network import drawing, layers
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+BLUEPRINTS = "Species of blueprints"
+"""Most searches want a single one: then there is nothing to show."""
 Told = Callable[[float], str]
 
 
@@ -27,7 +30,8 @@ def page(course: Course) -> str:
     """The page as text."""
     told = _percent if course.score == "accuracy" else _plain
     css = files(__package__).joinpath("page.css").read_text("utf-8")
-    title = f"{course.task}: architecture search with {word(course.initialization)}"
+    arm = "evolved initializations" if course.initialization == EVOLVED else word(course.initialization)
+    title = f"{course.task}: architecture search with {arm}"
     subtitle = f"preset {course.preset}, seed {course.seed}, {len(course.stages)} generations"
     body = "".join((_facts(course, told), _fitness(course, told), _choices(course), _networks(course, told),
                     _generations(course, told)))  # fmt: skip
@@ -50,6 +54,11 @@ def _plain(value: float) -> str:
     return f"{value:.4g}"
 
 
+def _change(value: float, course: Course) -> str:
+    """A difference: of accuracies in points of a hundred."""
+    return f"{100 * value:.1f} points" if course.score == "accuracy" else _plain(value)
+
+
 def _facts(course: Course, told: Told) -> str:
     count = sum(len(stage.networks) for stage in course.stages)
     failed = sum(stage.failed for stage in course.stages)
@@ -61,8 +70,8 @@ def _facts(course: Course, told: Told) -> str:
         ("best network", told(course.best_so_far[-1]), f"{course.score} on validation data"),
         ("tested once", test, "trained again from scratch" + (f"; {again}" if again else "")),
         ("networks", f"{count}", f"{failed} failed" if failed else "none failed"),
-        ("mean of the last generation", told(course.means[-1]), f"first generation {told(course.means[0])}"),
-        ("largest fall of the mean", told(max(drops, default=0.0)),
+        ("mean at the end", told(course.means[-1]), f"of the first generation {told(course.means[0])}"),
+        ("largest fall of the mean", _change(max(drops, default=0.0), course),
          f"it fell after {fell} of {len(drops)} generations" if drops else "one generation only"),
         ("time of one worker", duration(course.seconds),
          f"{course.trainings} trainings, {100 * course.initialization_share:.1f} % of it to initialize"),
@@ -75,24 +84,29 @@ def _facts(course: Course, told: Told) -> str:
 
 
 def _fitness(course: Course, told: Told) -> str:
-    wide, narrow = charts.fitness(course, 1080, 330, told), charts.fitness(course, 340, 260, told)
+    values = [value for stage in course.stages for value in stage.fitness]
+    errors = course.score == "accuracy" and min(values) >= 0 and max(values) <= 1
+    wide, narrow = (charts.fitness(course, *size, told, errors=errors) for size in ((1080, 340), (340, 280)))
     marks = [("m-best", "best so far"), ("m-mean", "mean"), ("m-fall", "fall of the mean"), ("m-half", "middle half"),
              ("m-dot", "a network")]  # fmt: skip
-    return _section("Fitness", f'{legend(marks)}<div class="wide">{wide}</div><div class="narrow">{narrow}</div>')
+    hint = "upwards, each halving of the error is as long" if errors else "higher is better"
+    told_so = f'<p class="hint">{safe(course.score)} on validation data; {hint}</p>'
+    both = f'<div class="wide">{wide}</div><div class="narrow">{narrow}</div>'
+    return _section("Fitness", told_so + legend(marks) + both)
 
 
 def _choices(course: Course) -> str:
     """Species, and what evolution chose."""
     kinds: list[tuple[str, str, Callable[[Stage], Counts], bool, Callable[[str], str]]] = [
         ("Species of modules", "modules in each species", lambda stage: stage.module_species, False, _species),
-        ("Species of blueprints", "blueprints in each species", lambda stage: stage.blueprint_species, False, _species),
+        (BLUEPRINTS, "blueprints in each species", lambda stage: stage.blueprint_species, False, _species),
         ("Activations", "share of the modules' layers", lambda stage: stage.activations, True, word),
         ("Initialization genes", _role(course), lambda stage: stage.schemes, True, word),
     ]
     panels = []
     for title, hint, of, share, name_of in kinds:
         names = _names(course.stages, of)
-        if names:
+        if names and (title != BLUEPRINTS or len(names) > 1):
             classes = {name: k for k, name in enumerate(names)}
             drawn = charts.stacked(course.stages, of, classes, title, share=share, word=name_of)
             shown = list(classes.items())[: charts.COLOURS]
@@ -102,7 +116,7 @@ def _choices(course: Course) -> str:
 
 
 def _role(course: Course) -> str:
-    if course.initialization == "evolved":
+    if course.initialization == EVOLVED:
         return "share of the modules' layers; they decide how layers begin"
     return f"share of the modules' layers; without effect: {word(course.initialization)} replaces them"
 
@@ -127,6 +141,7 @@ def _network(rank: int, one: Shown, course: Course, told: Told) -> str:
     settings = ", ".join(
         f"{name.replace('_', ' ')} {value:.3g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
         for name, value in one.network.settings
+        if name != "initialization" or course.initialization == EVOLVED
     )
     facts = f"{told(one.fitness)}, {one.network.parameters:,} parameters, from generation {one.generation}"
     return (
@@ -141,7 +156,7 @@ def _generations(course: Course, told: Told) -> str:
     before = [None, *course.means]
     rows = [
         (stage.number, len(stage.networks), told(stage.best), told(stage.mean), told(so_far),
-         "" if last is None else f"{'+' if stage.mean >= last else '−'}{told(abs(stage.mean - last))}",
+         "" if last is None else f"{'+' if stage.mean >= last else '−'}{_change(abs(stage.mean - last), course)}",
          f"{len(stage.blueprint_species)}, {len(stage.module_species)}",
          ", ".join(f"{count} {status}" for status, count in stage.failures) or "none")
         for stage, so_far, last in zip(course.stages, course.best_so_far, before, strict=False)
