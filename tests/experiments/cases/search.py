@@ -14,7 +14,7 @@ Reached = Callable[[str, str, int], Sequence[Sequence[float]]]
 """From task, arm and seed to the fitness of the networks of each generation."""
 
 STEADY = ([0.5, 0.3], [0.7, 0.5], [0.8, 0.6])
-SHAKY = ([0.5, 0.3], [0.7, 0.1], [0.8, 0.6])
+SHAKY = ([0.5, 0.3], [0.7, 0.0], [0.8, 0.6])
 
 
 def given(reached: Reached, missing: Mapping[str, Any] | None = None) -> Callable[[], dict[str, Any]]:
@@ -52,6 +52,12 @@ def later(task: str, arm: str, seed: int) -> list[list[float]]:
     return [[0.4], [0.7], [0.8]] if arm == "autoinit" else [[0.5], [0.6], [0.7]]
 
 
+def mixed(task: str, arm: str, seed: int) -> Sequence[Sequence[float]]:
+    """AutoInit is steadier in three tasks, and shakier in two."""
+    steady = "autoinit" if task in search.TASKS[:3] else "evolved"
+    return STEADY if arm == steady else SHAKY
+
+
 CASES = [
     Case("four of five", "yes", PAPER),
     Case("four of five", "yes", given(lifted(dict.fromkeys(search.TASKS, 0.05)))),
@@ -63,6 +69,7 @@ CASES = [
     Case("stable", "yes", PAPER),
     Case("stable", "no", given(lifted(FOUR, ("autoinit",)))),
     Case("stable", "no", given(lifted(FOUR, ()))),
+    Case("stable", "partly", given(mixed)),
     Case("stable", "incomplete", given(lifted(FOUR), {"task": "mnist", "seed": 0, "scheme": "autoinit"})),
     Case("consistently", "yes", PAPER),
     Case("consistently", "partly", given(later)),

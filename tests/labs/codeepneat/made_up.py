@@ -8,8 +8,9 @@ from autoinit.labs.codeepneat.results import Course, Stage
 
 
 def course(
-    initialization: str, seed: int, generations: Sequence[Sequence[float]], *, task: str = "toy", test: float | None = None
-) -> Course:
+    initialization: str, seed: int, generations: Sequence[Sequence[float]], *, task: str = "toy",
+    test: float | None = None,
+) -> Course:  # fmt: skip
     """generations: the fitness of each network; the first ones have the same keys in every arm."""
     stages = tuple(
         Stage(number, tuple((f"{seed}-{number}-{k}", value) for k, value in enumerate(values)), (),

@@ -23,6 +23,8 @@ from ..report import networks, report
 SHOWN = 3
 """How many of the preserved networks a course keeps."""
 
+ROUNDING = 1e-9
+
 Counts = tuple[tuple[str, int], ...]
 """Names and how often each was there."""
 
@@ -128,8 +130,9 @@ class Course:
 
     @property
     def drops(self) -> tuple[float, ...]:
-        """How far the mean fitness fell from each generation to the next; 0 where it did not."""
-        return tuple(max(0.0, before - after) for before, after in pairwise(self.means))
+        """How far the mean fitness fell from each generation to the next; 0 where it did not (but for rounding)."""
+        falls = (before - after for before, after in pairwise(self.means))
+        return tuple(fall if fall > ROUNDING else 0.0 for fall in falls)
 
     @property
     def mean_drop(self) -> float | None:
