@@ -57,8 +57,8 @@ def test_boxes_and_lines(name: str) -> None:
         for x, y in line[1:-1]:
             within = [b for b in drawn.boxes if abs(b.x - x) < b.width / 2 and abs(b.y - y) < b.height / 2]
             assert not within, "a connection runs past boxes"
-    assert all(0 <= box.x - box.width / 2 and box.x + box.width / 2 <= drawn.width + 1e-6 for box in drawn.boxes)
-    assert all(0 <= box.y - box.height / 2 and box.y + box.height / 2 <= drawn.height + 1e-6 for box in drawn.boxes)
+    assert all(box.x - box.width / 2 >= 0 and box.x + box.width / 2 <= drawn.width + 1e-6 for box in drawn.boxes)
+    assert all(box.y - box.height / 2 >= 0 and box.y + box.height / 2 <= drawn.height + 1e-6 for box in drawn.boxes)
     assert drawn.boxes[-1].family == "output" and sketch(network) == drawn
 
 

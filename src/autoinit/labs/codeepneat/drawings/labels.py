@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ..network import Layer
 
@@ -31,16 +31,21 @@ def word(name: str) -> str:
     return WORDS.get(name, name)
 
 
+def times(sizes: Iterable[int]) -> str:
+    """28×28×1."""
+    return "×".join(map(str, sizes))
+
+
 def title(layer: Layer) -> str:
     """Conv2D 3×3 · 64, Dropout 0.35, MaxPooling2D 2×2."""
     told = word(layer.kind)
     axes = len(layer.shape) - 1
     if layer.get("kernel") is not None:
-        told += " " + "×".join([str(layer["kernel"])] * max(axes, 1))
+        told += f" {times([layer['kernel']] * max(axes, 1))}"
     if layer.get("window") is not None:
-        told += " " + "×".join(map(str, layer["window"]))
+        told += f" {times(layer['window'])}"
     elif layer.kind.startswith("max_pooling"):
-        told += " " + "×".join(["2"] * axes)
+        told += f" {times([2] * axes)}"
     if layer.get("rate") is not None:
         told += f" {layer['rate']:.2f}"
     return f"{told} · {layer['units']}" if layer.get("units") is not None else told

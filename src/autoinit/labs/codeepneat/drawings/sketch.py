@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from ....report.layout import times
 from ..network import INPUT, Layer, NetworkGenome
-from .labels import FAMILIES, detail, title
+from .labels import FAMILIES, detail, times, title
 
 WIDTH, TALL, LOW, GAP, LANE, SPACE = 136.0, 34.0, 20.0, 14.0, 10.0, 16.0
 """Of boxes: width, height with two lines and with one; between boxes, of a passing connection, between levels."""

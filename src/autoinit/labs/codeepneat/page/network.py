@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ....report.layout import times
-from ..drawings.labels import word
+from ..drawings.labels import times, word
 from ..drawings.sketch import Sketch, sketch
 from ..initialization import EVOLVED
 from ..network import Layer, NetworkGenome

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ....report.layout import Column, aligned
+from ..report import aligned
 from .comparison import Comparison, Contrast, Effect
 
 COLUMNS = (
-    Column("measure", left=True), Column("first"), Column("second"), Column("difference"), Column("P(better)"),
-    Column("Hedges g"), Column("p (U)"), Column("p (paired)"), Column("second is", left=True),
+    "measure", "first", "second", "difference", "P(better)", "Hedges g", "p (U)", "p (paired)", "second is",
 )  # fmt: skip
 
 
@@ -28,7 +27,7 @@ def _contrast(one: Contrast) -> str:
     seeds = f"seeds: {len(one.best.first)} and {len(one.best.second)}"
     head = f"{one.task} ({one.preset}): {one.first} (first), {one.second} (second); {one.generations} generations"
     effects = [found for found in (one.best, one.test, one.mean, one.drop) if found is not None]
-    lines = aligned(COLUMNS, [_row(found) for found in effects])
+    lines = aligned([COLUMNS, *(_row(found) for found in effects)])
     told = [f"{head}, {seeds}", *lines, f"best so far: {one.second} higher in {one.higher} of {one.generations} "
             f"generations, lower in {one.lower} (medians over seeds)"]  # fmt: skip
     if one.same is not None:
