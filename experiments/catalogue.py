@@ -18,6 +18,7 @@ from . import (
     learning_rates,
     overhead,
     schedules,
+    search,
     signals,
     transformers,
 )
@@ -63,6 +64,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "imagenet": imagenet,
     "data_dependent": data_dependent,
     "overhead": overhead,
+    "search": search,
     "initializations": initializations,
 }  # type: ignore[dict-item]
 """In the order of the paper."""

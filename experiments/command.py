@@ -56,7 +56,7 @@ def run(
     """Run an experiment. The same command goes on after an interruption."""
     with errors_told():
         folder = folder_of(name, preset, results)
-        place = Place(data, device, folder / "checkpoints", loaders)
+        place = Place(data, device, folder / "checkpoints", loaders, folder / "runs")
         place.into_environment()
         again = ("error", "crashed", "time", "memory") if retry else ()
         threads = 1 if device == "cpu" else None

@@ -10,21 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from autoinit.core.files import save_figure
+from autoinit.labs.drawing import new_figure as figure
 from autoinit.labs.drawing import tidy
+
+__all__ = [
+    "CHANCE", "COLOURS", "INK", "NAMES", "chance_line", "figure", "finish", "legend_below", "ranges", "style",
+]  # fmt: skip
 
 COLOURS = {"default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00"}
 DASHES = {"default": "--", "autoinit-paper": "-.", "autoinit": "-", "lsuv": "--"}
 MARKERS = {"default": "s", "autoinit-paper": "D", "autoinit": "o", "lsuv": "s"}
 NAMES = {"default": "default", "autoinit-paper": "AutoInit, paper's model", "autoinit": "AutoInit", "lsuv": "LSUV"}
 INK, CHANCE = "#1b1b1e", "#d62828"
-
-
-def figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'autoinit[plot]'") from error
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def style(scheme: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from experiments.place import Place
 
 VALUE = {"accuracy": 0.5, "top5": 0.9, "diverged": False, "classes": 10, "tested": 1000, "initialization_seconds": 0.1}
 
+PLACE = ("AUTOINIT_DEVICE", "AUTOINIT_CHECKPOINTS", "AUTOINIT_LOADERS", "AUTOINIT_RUNS")
+
 
 class Interrupted:
     """Does the work of a job without training; is interrupted after so many jobs (-1: never)."""
@@ -68,7 +70,7 @@ def test_a_journal_of_another_preset_is_refused(tmp_path: Path, monkeypatch: pyt
 def test_errors_say_what_to_do(
     arguments: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("AUTOINIT_DEVICE", "AUTOINIT_CHECKPOINTS", "AUTOINIT_LOADERS"):
+    for name in PLACE:
         monkeypatch.setenv(name, "")
     told = CliRunner().invoke(app, [*arguments, "--results", str(tmp_path)])
     assert told.exit_code == 2 and words in told.output
@@ -88,10 +90,10 @@ def test_list_names_every_experiment() -> None:
 
 
 def test_the_place_goes_through_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTOINIT_DATA", "AUTOINIT_DEVICE", "AUTOINIT_CHECKPOINTS", "AUTOINIT_LOADERS"):
+    for name in ("AUTOINIT_DATA", *PLACE):
         monkeypatch.setenv(name, "")
     assert Place.from_environment() == Place()
-    place = Place(tmp_path, "cuda", tmp_path / "kept", 3)
+    place = Place(tmp_path, "cuda", tmp_path / "kept", 3, tmp_path / "runs")
     place.into_environment()
     assert Place.from_environment() == place
     assert place.checkpoint({"a": 1}) == place.checkpoint({"a": 1}) != place.checkpoint({"a": 2})
@@ -100,7 +102,7 @@ def test_the_place_goes_through_the_environment(tmp_path: Path, monkeypatch: pyt
 
 @pytest.mark.slow
 def test_the_command_runs_in_worker_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("AUTOINIT_DEVICE", "AUTOINIT_CHECKPOINTS", "AUTOINIT_LOADERS"):
+    for name in PLACE:
         monkeypatch.setenv(name, "")
     arguments = ["run", "schedules", "--preset", "smoke", "--workers", "1", "--results", str(tmp_path)]
     told = CliRunner().invoke(app, arguments)

@@ -8,6 +8,15 @@ from typing import Any
 GRID = "#e5e5e5"
 
 
+def new_figure(width: float, height: float, *, layout: str | None = "constrained") -> Any:
+    """A figure of so many inches; matplotlib is needed from here on."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'autoinit[plot]'") from error
+    return Figure(figsize=(width, height), dpi=150, layout=layout)
+
+
 def tidy(axes: Iterable[Any]) -> None:
     """A light grid behind the data, small letters, no frame above and to the right."""
     for axis in axes:

@@ -28,6 +28,7 @@ class Engine(str, Enum):
 
 EngineName = Annotated[Engine, typer.Option("--engine", help="ray: the cluster at $RAY_ADDRESS, or this machine.")]
 Folder = Annotated[Path, typer.Argument(help="Folder of the search: its journal, history and result.")]
+Folders = Annotated[list[Path], typer.Argument(help="Folders of searches, or folders that have some below them.")]
 
 
 @app.command()
@@ -65,11 +66,7 @@ def report(
         if data is None:
             _print_report(folder)
             return
-        text = json.dumps(reported(folder), indent=1) + "\n"
-        if data == "-":
-            typer.echo(text, nl=False)
-        else:
-            replace_text(data, text)
+        _write_json(data, reported(folder))
 
 
 @app.command()
@@ -96,6 +93,61 @@ def tasks() -> None:
                 size = preset.evolution
                 typer.echo(f"  {preset.name:<6} {size.generations} generations of {size.networks} networks, "
                            f"{preset.training.epochs} epochs each")  # fmt: skip
+
+
+@app.command()
+def figures(
+    folders: Folders,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the figures.")] = Path("figures"),
+) -> None:
+    """Draw runs for print: performance, population, species, choices and networks."""
+    from .drawings.figures import write
+    from .results import courses
+
+    with errors_told():
+        for name in write(courses(folders), out):
+            typer.echo(f"wrote {out / name}")
+
+
+@app.command()
+def page(
+    folder: Folder,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Its file; page.html in the folder if none.")] = None,
+) -> None:
+    """Write one page to show to others: the course of a run and its best networks."""
+    from .page import write
+    from .results import Course
+
+    with errors_told():
+        target = folder / "page.html" if out is None else out
+        write(Course.read(folder), target)
+        typer.echo(f"wrote {target}")
+
+
+@app.command()
+def compare(
+    folders: Folders,
+    data: Annotated[str | None, typer.Option("--json", help="Write it as JSON here; - for the terminal.")] = None,
+) -> None:
+    """Compare initializations, task by task, over the seeds of their runs."""
+    from .results import compare as compared
+    from .results import courses
+    from .results.tables import text
+
+    with errors_told():
+        found = compared(courses(folders))
+        if data is None:
+            typer.echo(text(found))
+        else:
+            _write_json(data, found.to_dict())
+
+
+def _write_json(place: str, told: object) -> None:
+    text = json.dumps(told, indent=1) + "\n"
+    if place == "-":
+        typer.echo(text, nl=False)
+    else:
+        replace_text(place, text)
 
 
 def _print_report(folder: Path) -> None:

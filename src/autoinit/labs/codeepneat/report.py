@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -52,10 +52,7 @@ def report(folder: Path) -> dict[str, Any]:
 def table(found: Mapping[str, Any]) -> str:
     """The report as text."""
     head = f"{found['task']} ({found['preset']}), initialization {found['initialization']}, seed {found['seed']}"
-    rows = [COLUMNS, *(_row(row) for row in found["generations"])]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(COLUMNS))]
-    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    told = [head, "", lines[0], "─" * len(lines[0]), *lines[1:], ""]
+    told = [head, "", *aligned([COLUMNS, *(_row(row) for row in found["generations"])]), ""]
     result = found["result"]
     if result is None:
         told.append("the search goes on: the best network has not been tested yet")
@@ -69,6 +66,13 @@ def table(found: Mapping[str, Any]) -> str:
         f"{100 * times['initialization_share']:.1f} % of that for initialization"
     )
     return "\n".join(told)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table; the first row is its head."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [lines[0], "─" * len(lines[0]), *lines[1:]]
 
 
 def networks(folder: Path, count: int | None = None) -> list[tuple[NetworkGenome, float, int]]:

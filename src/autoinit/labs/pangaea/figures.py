@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core.files import save_figure
 from ...errors import OptionError
-from ..drawing import tidy
+from ..drawing import new_figure, tidy
 from . import figure_data as data
 from .function import Function
 from .statistics import Comparison
@@ -29,7 +29,7 @@ RED, BLUE, INK = "#d62828", "#2a6fbb", "#1b1b1e"
 def accuracies(trials: Sequence[Trial], comparison: Comparison, path: str | Path | None = None) -> Any:
     """How many functions failed (left), and which accuracies the others reached (right)."""
     shown = data.histogram(trials, comparison)
-    figure = _figure(8.0, 3.6)
+    figure = new_figure(8.0, 3.6)
     failed, learned = figure.subplots(1, 2, width_ratios=[1, 3.6])
     for k, name in enumerate(shown.initializations):
         bar = failed.bar(k, shown.failures[k], color=COLOURS[name], width=0.8)
@@ -59,7 +59,7 @@ def error_distributions(trials: Sequence[Trial], comparison: Comparison, path: s
     if not pairs:
         raise OptionError("distributions are compared in pairs", where="error_distributions",
                           received="trials of one initialization", fix="train with at least two")  # fmt: skip
-    figure = _figure(1.0 + 3.0 * len(pairs), 3.5)
+    figure = new_figure(1.0 + 3.0 * len(pairs), 3.5)
     axes = figure.subplots(1, len(pairs), sharey=True, squeeze=False)[0]
     for axis, pair in zip(axes, pairs, strict=True):
         for name, values in zip((pair.first, pair.second), pair.values, strict=True):
@@ -102,7 +102,7 @@ def best_functions(
                           fix="look at the messages of the trials")  # fmt: skip
     columns = min(4, len(best))
     rows = -(-len(best) // columns)
-    figure = _figure(2.6 * columns, 2.35 * rows + 0.3)
+    figure = new_figure(2.6 * columns, 2.35 * rows + 0.3)
     axes = figure.subplots(rows, columns, squeeze=False).ravel()
     for k, (axis, trial) in enumerate(zip(axes, best, strict=False)):
         head = f"{k + 1}. {100 * comparison.chance.counted(trial):.1f} %, {NAMES[trial.initialization]}"
@@ -115,7 +115,7 @@ def best_functions(
 
 def one_function(function: Function, path: str | Path | None = None, *, seed: int = 0) -> Any:
     """One function in the colours of `best_functions`."""
-    figure = _figure(4.0, 3.4)
+    figure = new_figure(4.0, 3.4)
     axis = figure.subplots()
     _curves(axis, data.shape(function, seed))
     axis.set_title(short(function.formula, width=44, lines=3), fontsize=9)
@@ -161,7 +161,7 @@ def same_functions(
         "first": (f"only with {NAMES[first]}", COLOURS[first], "s"),
         "neither": ("failed with both", "#b0b0b0", "x"),
     }
-    figure = _figure(5.0, 5.4)
+    figure = new_figure(5.0, 5.4)
     axis = figure.subplots()
     top = 100 * min(1.0, max(shown.x.max(), shown.y.max(), shown.baseline) + 0.04)
     low = 100 * min(shown.x.min(), shown.y.min(), shown.chance) - 2
@@ -179,14 +179,6 @@ def same_functions(
     axis.set_ylabel(f"validation accuracy with {NAMES[second]} (%)", fontsize=9)
     _legend_below(figure, axis, columns=2)
     return _finish(figure, [axis], path)
-
-
-def _figure(width: float, height: float) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'autoinit[plot]'") from error
-    return Figure(figsize=(width, height), dpi=150, layout="constrained")
 
 
 def _baseline(line: Any, place: float, label: str | None = "ReLU, default") -> None:

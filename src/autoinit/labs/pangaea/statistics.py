@@ -9,9 +9,8 @@ accuracies, McNemar's for failures. Both are given where functions are shared.
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 from scipy import stats
 
 from ...errors import OptionError
+from ..significance import Significance, signs, tested, wilcoxon
 from .trials import Chance, Trial, by_initialization
 
 PAIRS = (("default", "autoinit"), ("default", "autoinit++"), ("autoinit", "autoinit++"))
@@ -59,19 +59,6 @@ class Gap:
         sizes = np.abs(first(places) - second(places))
         k = int(np.argmax(sizes))
         return cls(float(sizes[k]), float(places[max(k - 1, 0)]), float(places[k]))
-
-
-@dataclass(frozen=True)
-class Significance:
-    """The outcome of a test; without a p value the note says why it cannot be computed."""
-
-    test: str
-    statistic: float | None
-    p: float | None
-    note: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -217,11 +204,11 @@ def _contrast(first: str, second: str, groups: dict[str, list[Trial]], chance: C
         Gap.between(one, two),
         bool(np.all(two(places) >= one(places))),
         float(greater.statistic) / (len(x) * len(y)),
-        _significance("Kolmogorov-Smirnov, two-sided", lambda: stats.ks_2samp(x, y)),
+        tested("Kolmogorov-Smirnov, two-sided", lambda: stats.ks_2samp(x, y)),
         _epps_singleton(x, y),
-        _significance("Mann-Whitney U, one-sided", lambda: greater) if np.ptp(np.r_[x, y]) else
+        tested("Mann-Whitney U, one-sided", lambda: greater) if np.ptp(np.r_[x, y]) else
         Significance("Mann-Whitney U, one-sided", None, None, "all accuracies are equal"),
-        _wilcoxon(differences),
+        wilcoxon(differences, "shared function", "accuracy", UNPAIRED),
         _failure_change(ones, twos, shared, chance, seed),
     )  # fmt: skip
 
@@ -233,40 +220,12 @@ def _shared(ones: Sequence[Trial], twos: Sequence[Trial]) -> list[tuple[Trial, T
     return pairs if len(pairs) >= COMMON * max(len(ones), len(twos)) else []
 
 
-def _significance(test: str, compute: Callable[[], Any]) -> Significance:
-    """Run a test of SciPy; what it refuses or warns of becomes the note."""
-    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
-        warnings.simplefilter("always")
-        try:
-            result = compute()
-        except (ValueError, np.linalg.LinAlgError) as error:
-            return Significance(test, None, None, str(error))
-    note = "; ".join(dict.fromkeys(" ".join(str(w.message).split()) for w in caught))
-    statistic, p = float(result.statistic), float(result.pvalue)
-    if not (np.isfinite(statistic) and np.isfinite(p)):
-        return Significance(test, None, None, note or "the statistic is not finite")
-    return Significance(test, statistic, p, note)
-
-
 def _epps_singleton(x: Any, y: Any) -> Significance:
     """Compares the characteristic functions at two points, in units of the pooled interquartile range."""
     name = "Epps-Singleton, two-sided"
     if not stats.iqr(np.r_[x, y]) > 0:
         return Significance(name, None, None, "the middle half of all accuracies are equal: the test has no scale")
-    return _significance(name, lambda: stats.epps_singleton_2samp(x, y))
-
-
-def _wilcoxon(differences: Any) -> Significance:
-    """Functions with equal accuracies, mostly failures with both, say nothing of which is better: left out."""
-    name = "Wilcoxon signed rank, paired, one-sided"
-    moved = differences[np.abs(differences) > 1e-9]
-    if not len(differences):
-        return Significance(name, None, None, UNPAIRED)
-    if not len(moved):
-        return Significance(name, None, None, "every shared function has the same accuracy with both")
-    result = _significance(name, lambda: stats.wilcoxon(np.round(moved, 6), alternative="greater"))
-    kept = f"{len(moved)} of {len(differences)} shared functions differ"
-    return Significance(name, result.statistic, result.p, "; ".join(filter(None, (kept, result.note))))
+    return tested(name, lambda: stats.epps_singleton_2samp(x, y))
 
 
 def _failure_change(
@@ -294,7 +253,4 @@ def _interval(draws: Any) -> tuple[float, float]:
 
 
 def _mcnemar(avoided: int, added: int) -> Significance:
-    name = "McNemar, exact, two-sided"
-    if not avoided + added:
-        return Significance(name, None, None, "the same functions failed with both")
-    return Significance(name, float(avoided), float(stats.binomtest(avoided, avoided + added, 0.5).pvalue))
+    return signs(avoided, added, "McNemar, exact, two-sided", "the same functions failed with both")

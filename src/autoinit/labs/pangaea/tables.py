@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from scipy.special import kolmogorov
 
+from ..significance import Significance
 from .figure_data import best_trials
-from .statistics import Comparison, Contrast, Significance
+from .statistics import Comparison, Contrast
 from .trials import CAUSES, NAMES, Trial, by_initialization, last_words
 
 SIGNIFICANT = 0.05

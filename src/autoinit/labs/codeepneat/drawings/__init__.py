@@ -1,0 +1,1 @@
+"""Figures of searches for print, with matplotlib, and drawings of networks straight from their genomes."""
