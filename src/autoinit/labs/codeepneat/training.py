@@ -60,7 +60,7 @@ def train(model: Network, task: Supervised, settings: Mapping[str, Any], *, seed
         for group in optimizer.param_groups:
             group["lr"] = rate
         logits = model(tensor(inputs, device), [name])
-        penalty = model.penalty() * (rate / first if training.scaled_penalty else 1.0)
+        penalty = model.penalty() * (rate if training.scaled_penalty else 1.0)
         loss = loss_of(logits, torch.from_numpy(labels).to(device)) + penalty
         if not torch.isfinite(loss):
             diverged = True
@@ -94,7 +94,7 @@ def _batches(task: Supervised, training: Training, seed: int) -> Iterator[tuple[
             name = names[turn]
             train = task.parts[name].train
             places = next(supplies[name])
-            inputs = task.augmented(train.inputs[places], np.random.default_rng((seed, BATCH, step)))
+            inputs = task.batch(name, places, np.random.default_rng((seed, BATCH, step)))
             step += 1
             yield epoch, name, inputs, train.labels[places].astype(np.int64)
 
