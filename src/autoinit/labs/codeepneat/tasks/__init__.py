@@ -1,8 +1,8 @@
 """The tasks that can be named; each module is imported when its task is asked for.
 
 A new one: a module here with a subclass of `Task` (or `Supervised`), and a line in TASKS. Tasks elsewhere are named
-"package.module:Class". The five of the paper have the settings of its table as the preset `paper`; the presets `cpu` and
-`smoke` are smaller (`sizes.py`), with the same probabilities and ranges but for numbers of units.
+"package.module:Class". The five of the paper have the settings of its table as the preset `paper`; `cpu` and `smoke`
+are smaller (`sizes.py`), with the same probabilities, and ranges but for numbers of units.
 """
 
 from __future__ import annotations

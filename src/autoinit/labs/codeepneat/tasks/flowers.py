@@ -11,7 +11,7 @@ import numpy as np
 
 from ....core.lazy import lazy
 from ....errors import OptionError
-from ...data import load
+from ...data import Examples, load
 from ...data.choosing import balanced
 from ..presets import Preset, Training
 from ..ranges import Real
@@ -73,7 +73,6 @@ class Flowers(Supervised):
     @lazy
     def embedded(self) -> Embeddings:
         """Every feature with mean 0 and variance 1 over what is trained on."""
-        from ...data import Examples
         from ...embeddings import embeddings
 
         images = load("flowers102", size=self.preset["size"])
@@ -85,14 +84,12 @@ class Flowers(Supervised):
         mean, std = trained.mean(axis=(0, 1), dtype=np.float64), trained.std(axis=(0, 1), dtype=np.float64)
         scale = np.where(std > 0, std, 1.0)
 
-        def scaled(inputs: Array) -> Array:
-            return ((inputs - mean) / scale).astype(np.float32)
+        def scaled(part: Examples) -> Examples:
+            return Examples(((part.inputs - mean) / scale).astype(np.float32), part.labels)
 
-        parts = {
-            name: Examples(scaled(getattr(found, name).inputs), getattr(found, name).labels)
-            for name in ("train", "validation", "test")
-        }
-        return replace(found, views=scaled(found.views), **parts)
+        train, validation, test = map(scaled, (found.train, found.validation, found.test))
+        views = ((found.views - mean) / scale).astype(np.float32)
+        return replace(found, train=train, validation=validation, test=test, views=views)
 
     def data(self) -> Parts:
         found = self.embedded
