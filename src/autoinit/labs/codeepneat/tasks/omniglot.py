@@ -26,15 +26,15 @@ BATCH = 20
 PRESETS = by_name(
     Preset(
         "paper", PAPER, Training(batch_size=BATCH, epochs=3, iterations=1000, decay=DECAY),
-        data={"alphabets": 20, "size": 105, "units": [16, 96], "soft": 64},
+        data={"alphabets": 20, "size": 105, "units": [16, 96], "soft": 64, "head": "average"},
     ),
     Preset(
-        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=150, decay=DECAY), seconds=300,
-        megabytes=4000, data={"alphabets": 5, "size": 28, "units": [4, 24], "soft": 16},
+        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=300, decay=DECAY), seconds=300,
+        megabytes=4000, data={"alphabets": 5, "size": 21, "units": [8, 32], "soft": 16, "head": "average"},
     ),
     Preset(
         "smoke", for_smoke(PAPER), Training(batch_size=BATCH, epochs=1, iterations=60, decay=DECAY), seconds=120,
-        megabytes=4000, data={"alphabets": 3, "size": 21, "units": [4, 12], "soft": 8},
+        megabytes=4000, data={"alphabets": 3, "size": 21, "units": [4, 12], "soft": 8, "head": "average"},
     ),
 )  # fmt: skip
 
@@ -64,7 +64,7 @@ class Omniglot(Supervised):
             LayerKind("max_pooling2d"),
         )
         return Space(
-            layers, merges=("weighted_sum",), settings=whole_network((1e-4, 1e-3)), head="average",
+            layers, merges=("weighted_sum",), settings=whole_network((1e-4, 1e-3)), head=self.preset["head"],
             soft=self.preset["soft"],
         )  # fmt: skip
 
