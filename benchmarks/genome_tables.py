@@ -75,10 +75,14 @@ class Account:
 
 
 def accounts(records: Iterable[dict[str, Any]]) -> list[Account]:
-    """One for each task and preset, in the order of their first records."""
+    """One for each task and preset, in the order of their first records; a changed task's old genomes are left out."""
     found: dict[tuple[str, str], Account] = {}
+    records = list(records)
+    newest = {tuple(r["name"].split(":")[:2]): r["name"].split(":")[2] for r in records}
     for record in records:
-        task, preset, _, _, what, *_ = record["name"].split(":")
+        task, preset, digest, _, what, *_ = record["name"].split(":")
+        if newest[task, preset] != digest:
+            continue
         account = found.setdefault((task, preset), Account(task, preset))
         (account.trained if what == "train" else account.planned).extend(record.get("rows", []))
         account.failed.extend({"what": what, **one} for one in record.get("failed", []))

@@ -64,6 +64,7 @@ def test_a_genome_that_fails_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_tables(tmp_path: Path) -> None:
     records = [
+        record("adult:cpu:old:0:plan:0:50", rows=[row(0), row(1), row(2)]),
         record("adult:cpu:d:0:plan:0:50", rows=[row(0), row(1, unreached=["layers.x.weight"])]),
         record("adult:cpu:d:0:plan:50:100", outcome="crash", at=57, error="exit code -11"),
         record("adult:cpu:d:0:train:0:1", rows=[row(0, initialization=0.04, training=2.0, fitness=0.8)]),
