@@ -29,7 +29,7 @@ PRESETS = by_name(
         data={"alphabets": 20, "size": 105, "units": [16, 96], "soft": 64, "head": "average"},
     ),
     Preset(
-        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=300, decay=DECAY), seconds=300,
+        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=500, decay=DECAY), seconds=300,
         megabytes=4000, data={"alphabets": 5, "size": 21, "units": [8, 32], "soft": 16, "head": "average"},
     ),
     Preset(
