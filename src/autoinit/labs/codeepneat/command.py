@@ -84,11 +84,15 @@ def show(
 
 @app.command()
 def tasks() -> None:
-    """List the tasks and their sizes."""
+    """List the tasks, the data that they need, and their sizes."""
+    from ..data.listing import whereabouts
+
     with errors_told():
         for name in TASKS:
             found = task_class(name)
             typer.echo(f"{name}: {found.title}")
+            for needed in found.needs:
+                typer.echo(f"  needs  {needed}: {whereabouts(needed)}")
             for preset in found.presets().values():
                 size = preset.evolution
                 typer.echo(f"  {preset.name:<6} {size.generations} generations of {size.networks} networks, "

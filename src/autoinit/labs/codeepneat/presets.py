@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from ...errors import OptionError
@@ -21,7 +21,7 @@ class Training:
     iterations: steps of an epoch; None for once through the data.
     optimizer: "adam", or "sgd" with Nesterov's momentum 0.9.
     decay: what the learning rate is multiplied by after each epoch.
-    scaled_penalty: the kernels' regularization is scaled by the learning rate of the moment relative to the first.
+    scaled_penalty: the kernels' regularization is multiplied by the learning rate of the moment.
     """
 
     batch_size: int = 128
@@ -66,6 +66,10 @@ class Preset:
     def __getitem__(self, name: str) -> Any:
         """One of the sizes of the data."""
         return dict(pairs(self.data))[name]
+
+    def with_data(self, **data: Any) -> Preset:
+        """The same preset with other or further sizes of the data."""
+        return replace(self, data={**dict(pairs(self.data)), **data})
 
     @property
     def limits(self) -> Limits:

@@ -27,7 +27,7 @@ from .initialization import known_initialization
 from .network import NetworkGenome
 from .presets import Preset
 from .problems import TaskError
-from .search import Generation, Search
+from .search import Generation, Search, checked_seed
 from .task import Task
 
 
@@ -72,6 +72,7 @@ def run(
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise OptionError("'generations' takes a positive integer", where="run", received=repr(number),
                           fix="generations=10")  # fmt: skip
+    size = task_class(name).settled(size, checked_seed(seed))
     start = starter(engine, WORK, workers, size.limits, 1)
     chosen = loaded(name, size)
     search = Search(

@@ -66,10 +66,8 @@ class Search:
         self, space: Space, evolution: Evolution, given: Input, outputs: Sequence[Output], *, seed: int = 0,
         worst: float = 0.0,
     ) -> None:  # fmt: skip
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise OptionError("'seed' takes an integer from 0 on", where="Search", received=repr(seed), fix="seed=0")
         space.fits(given.shape, given.vocabulary)
-        self.space, self.evolution, self.seed, self.worst = space, evolution, seed, worst
+        self.space, self.evolution, self.seed, self.worst = space, evolution, checked_seed(seed), worst
         self.input, self.outputs = given, tuple(outputs)
         self.number = 0
         self.archive = Archive(evolution.preserved)
@@ -148,6 +146,12 @@ class Search:
 
     def _rng(self, purpose: int) -> np.random.Generator:
         return np.random.default_rng((self.seed, self.number, purpose))
+
+
+def checked_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise OptionError("'seed' takes an integer from 0 on", where="Search", received=repr(seed), fix="seed=0")
+    return seed
 
 
 def _pack(members: Sequence[int], rng: np.random.Generator) -> Iterator[int]:

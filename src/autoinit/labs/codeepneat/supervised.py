@@ -63,6 +63,10 @@ class Supervised(Task):
         """A batch of training inputs as it is trained on; random changes go here."""
         return inputs
 
+    def batch(self, name: str, places: Array, rng: np.random.Generator) -> Array:
+        """The inputs of one step: the training examples of an output at these places, augmented."""
+        return self.augmented(self.parts[name].train.inputs[places], rng)
+
     def scores(self, logits: Array, labels: Array) -> dict[str, float]:
         """How good the answers (count, classes) are: accuracy, and cross entropy in nats."""
         shifted = logits.astype(np.float64) - logits.max(axis=1, keepdims=True)
@@ -110,20 +114,25 @@ class Supervised(Task):
         }  # fmt: skip
         if told.diverged:
             return value
-        value["validation"] = self._judged(model, "validation", device)
+        for part in ("validation", "test") if test else ("validation",):
+            scores = self._judged(model, part, device)
+            if scores is None:
+                return {**value, "diverged": True, "fitness": self.worst}
+            value[part] = scores
         value["fitness"] = value["validation"][self.judged_by]
-        if test:
-            value["test"] = self._judged(model, "test", device)
         return value
 
-    def _judged(self, model: Any, part: str, device: str) -> dict[str, float]:
-        """The mean of each score over the outputs."""
+    def _judged(self, model: Any, part: str, device: str) -> dict[str, float] | None:
+        """The mean of each score over the outputs; None if an answer is not finite."""
         from .training import answers
 
         found = []
         for name, parts in self.parts.items():
             labelled: Labelled = getattr(parts, part)
-            found.append(self.scores(answers(model, labelled.inputs, name, device), labelled.labels))
+            logits = answers(model, labelled.inputs, name, device)
+            if not np.isfinite(logits).all():
+                return None
+            found.append(self.scores(logits, labelled.labels))
         return {score: fmean(one[score] for one in found) for score in found[0]}
 
 

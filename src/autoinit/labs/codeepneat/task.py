@@ -17,10 +17,12 @@ class Task(ABC):
 
     worst: the fitness of a network that cannot be built, diverges or exceeds its limits. Higher fitness is better, and
         no network has less.
+    needs: names of the data sets (of `autoinit.labs.data`) that it reads, to be listed.
     """
 
     title: ClassVar[str] = ""
     worst: ClassVar[float] = 0.0
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, preset: Preset) -> None:
         self.preset = preset
@@ -53,6 +55,11 @@ class Task(ABC):
         Returns plain data with "fitness", judged on what is not trained on; with "diverged": True if it did. `test`
         asks for scores on the test part as well, under "test". All randomness comes from `seed`.
         """
+
+    @classmethod
+    def settled(cls, preset: Preset, seed: int) -> Preset:
+        """The preset as a search with this seed uses and records it: for data that depends on the seed."""
+        return preset
 
     @classmethod
     def preset_of(cls, name: str) -> Preset:

@@ -23,6 +23,8 @@ MOMENTUM = 0.9
 LEARNING_RATE = 1e-3
 """For a space that does not evolve it."""
 CHUNK = 512
+FUSED = ("cpu", "cuda")
+"""Where an optimizer's step is one kernel: of small networks it saves a third of the time."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def train(model: Network, task: Supervised, settings: Mapping[str, Any], *, seed
         for group in optimizer.param_groups:
             group["lr"] = rate
         logits = model(tensor(inputs, device), [name])
-        penalty = model.penalty() * (rate / first if training.scaled_penalty else 1.0)
+        penalty = model.penalty() * (rate if training.scaled_penalty else 1.0)
         loss = loss_of(logits, torch.from_numpy(labels).to(device)) + penalty
         if not torch.isfinite(loss):
             diverged = True
@@ -75,9 +77,10 @@ def train(model: Network, task: Supervised, settings: Mapping[str, Any], *, seed
 
 def _optimizer(model: nn.Module, training: Training, rate: float) -> torch.optim.Optimizer:
     parameters = [p for p in model.parameters() if p.requires_grad]
+    fused = all(p.device.type in FUSED for p in parameters)
     if training.optimizer == "sgd":
-        return torch.optim.SGD(parameters, lr=rate, momentum=MOMENTUM, nesterov=True)
-    return torch.optim.Adam(parameters, lr=rate)
+        return torch.optim.SGD(parameters, lr=rate, momentum=MOMENTUM, nesterov=True, fused=fused)
+    return torch.optim.Adam(parameters, lr=rate, fused=fused)
 
 
 def _batches(task: Supervised, training: Training, seed: int) -> Iterator[tuple[int, str, Array, Array]]:
@@ -94,7 +97,7 @@ def _batches(task: Supervised, training: Training, seed: int) -> Iterator[tuple[
             name = names[turn]
             train = task.parts[name].train
             places = next(supplies[name])
-            inputs = task.augmented(train.inputs[places], np.random.default_rng((seed, BATCH, step)))
+            inputs = task.batch(name, places, np.random.default_rng((seed, BATCH, step)))
             step += 1
             yield epoch, name, inputs, train.labels[places].astype(np.int64)
 

@@ -13,6 +13,7 @@ from typing import Any
 from ...errors import AutoInitError, OptionError
 from . import cache, checksums
 from .catalogue import CATALOGUE
+from .listing import listing
 from .loading import load
 from .sets import SETS
 from .summaries import summary
@@ -41,21 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"damaged: {', '.join(map(str, wrong))}\n  to fix:   remove {folder}", file=sys.stderr)
                 return 1
     return 0
-
-
-def listing() -> str:
-    """A line for each name: in the cache, installable, or where it is to be had."""
-    lines = []
-    for name, known in SETS.items():
-        origin = known.origin
-        if origin.bundled:
-            how = f"comes with {origin.originals}"
-        elif (cache.root() / name).is_dir():
-            how = f"installed in {cache.root() / name}"
-        else:
-            how = origin.package or f"get {origin.originals}"
-        lines.append(f"{name:<20}{how}")
-    return "\n".join(lines)
 
 
 def _loaded(name: str, directory: str | None, validation: int | None, seed: int) -> Any:

@@ -33,6 +33,7 @@ PRESETS = (
 
 class Digits(Supervised):
     title = "handwritten digits of scikit-learn, 8 × 8 pixels"
+    needs = ("digits",)
 
     @classmethod
     def presets(cls) -> Mapping[str, Preset]:
