@@ -327,9 +327,11 @@ def test_a_thousand_layers(show: Open) -> None:
     ready = page.evaluate("performance.getEntriesByName('page')[0].startTime")
     assert ready < 3000  # tables and tree can be used, the figure follows
     loading = []
-    while len(loading) < 3 and min(loading, default=9) > 5.0:  # others may be using the machine
+    while len(loading) < 3 and min(loading, default=9) > 3.0:  # others may be using the machine
         loading.append(computing(page.context, page.url))
-    assert min(loading) < 5.0, f"{loading} seconds of computing"
+    if min(loading) >= 3.0:  # a slow machine: the plotting library itself takes most of it
+        few = show(made_plan(10))
+        assert min(loading) < 1.5 * computing(few.context, few.url), f"{loading} seconds of computing"
     quick = page.evaluate(
         """() => {
             const field = document.getElementById("filter"), begin = performance.now();

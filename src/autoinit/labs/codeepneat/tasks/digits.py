@@ -9,10 +9,10 @@ import numpy as np
 from ...data import load
 from ...data.images import Split
 from ..presets import Preset, Training
-from ..ranges import Real
 from ..settings import Evolution
-from ..space import LayerKind, Space, weighted, whole_network
+from ..space import Space
 from ..supervised import Labelled, Parts, Supervised
+from .convolutions import convolutions
 
 SMALL = Evolution(
     generations=10, blueprints=8, modules=16, evaluations=2, preserved=6, module_species=3, module_layer=0.2,
@@ -46,12 +46,7 @@ class Digits(Supervised):
 
     def space(self) -> Space:
         low, high = self.preset["units"]
-        layers = (
-            LayerKind("conv2d", weighted((low, high), kernels=(1, 3))),
-            LayerKind("dropout", {"rate": Real(0.0, 0.7)}),
-            LayerKind("max_pooling2d"),
-        )
-        return Space(layers, merges=("add",), settings=whole_network((1e-4, 1e-2)))
+        return convolutions((low, high))
 
 
 def _labelled(split: Split) -> Labelled:

@@ -9,10 +9,10 @@ import numpy as np
 from ...data import Split, load
 from ...data.choosing import balanced
 from ..presets import Preset, Training
-from ..ranges import Real
 from ..settings import Evolution
-from ..space import LayerKind, Space, weighted, whole_network
+from ..space import Space
 from ..supervised import Labelled, Parts, Supervised
+from .convolutions import convolutions
 from .sizes import by_name, for_cpu, for_smoke
 
 PAPER = Evolution(
@@ -52,12 +52,7 @@ class Mnist(Supervised):
 
     def space(self) -> Space:
         low, high = self.preset["units"]
-        layers = (
-            LayerKind("conv2d", weighted((low, high), kernels=(1, 3))),
-            LayerKind("dropout", {"rate": Real(0.0, 0.7)}),
-            LayerKind("max_pooling2d"),
-        )
-        return Space(layers, merges=("add",), settings=whole_network((1e-4, 1e-2)))
+        return convolutions((low, high))
 
 
 def _some(split: Split, count: int) -> Labelled:
