@@ -22,7 +22,7 @@ PRESETS = by_name(
     Preset("paper", PAPER, Training(batch_size=32, epochs=25), data={"split": 0, "rows": None, "units": UNITS}),
     Preset(
         "cpu", for_cpu(PAPER), Training(batch_size=32, epochs=5), seconds=300, megabytes=4000,
-        data={"split": 0, "rows": None, "units": UNITS},
+        data={"split": 0, "rows": 8000, "units": UNITS},
     ),
     Preset(
         "smoke", for_smoke(PAPER), Training(batch_size=32, epochs=1), seconds=120, megabytes=4000,

@@ -36,8 +36,8 @@ PRESETS = by_name(
         data={**DEFAULT, "size": 224, "views": 30, "tested": None, "units": UNITS},
     ),
     Preset(
-        "cpu", PAPER.changed(generations=10, preserved=6),
-        Training(batch_size=8, epochs=30, optimizer="sgd", scaled_penalty=True), seconds=300, megabytes=4000,
+        "cpu", PAPER.changed(generations=10, blueprints=16, preserved=6),
+        Training(batch_size=8, epochs=10, optimizer="sgd", scaled_penalty=True), seconds=300, megabytes=4000,
         data={**DEFAULT, "size": 128, "views": 4, "tested": None, "units": UNITS},
     ),
     Preset(

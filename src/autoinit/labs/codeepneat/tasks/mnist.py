@@ -23,8 +23,8 @@ PAPER = Evolution(
 PRESETS = by_name(
     Preset("paper", PAPER, Training(batch_size=128, epochs=5), data={"parts": None, "units": [16, 96]}),
     Preset(
-        "cpu", for_cpu(PAPER), Training(batch_size=32, epochs=5), seconds=300, megabytes=4000,
-        data={"parts": [15000, 2000, 10000], "units": [8, 48]},
+        "cpu", for_cpu(PAPER), Training(batch_size=32, epochs=3), seconds=300, megabytes=4000,
+        data={"parts": [5000, 2000, 10000], "units": [8, 24]},
     ),
     Preset(
         "smoke", for_smoke(PAPER), Training(batch_size=32, epochs=1), seconds=120, megabytes=4000,

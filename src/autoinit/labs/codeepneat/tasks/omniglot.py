@@ -29,12 +29,12 @@ PRESETS = by_name(
         data={"alphabets": 20, "size": 105, "units": [16, 96], "soft": 64, "head": "average"},
     ),
     Preset(
-        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=500, decay=DECAY), seconds=300,
-        megabytes=4000, data={"alphabets": 5, "size": 21, "units": [8, 32], "soft": 16, "head": "average"},
+        "cpu", for_cpu(PAPER), Training(batch_size=BATCH, epochs=3, iterations=250, decay=DECAY), seconds=300,
+        megabytes=4000, data={"alphabets": 5, "size": 21, "units": [8, 24], "soft": 16, "head": "flatten"},
     ),
     Preset(
         "smoke", for_smoke(PAPER), Training(batch_size=BATCH, epochs=1, iterations=60, decay=DECAY), seconds=120,
-        megabytes=4000, data={"alphabets": 3, "size": 21, "units": [4, 12], "soft": 8, "head": "average"},
+        megabytes=4000, data={"alphabets": 3, "size": 21, "units": [4, 12], "soft": 8, "head": "flatten"},
     ),
 )  # fmt: skip
 

@@ -9,8 +9,8 @@ from ..settings import Evolution
 
 
 def for_cpu(paper: Evolution) -> Evolution:
-    """Ten generations of 24 networks: hours on two cores for several seeds and initializations."""
-    return paper.changed(generations=10, blueprints=8, modules=20, evaluations=3, preserved=6)
+    """Ten generations of 16 networks: hours on two cores for several seeds and initializations."""
+    return paper.changed(generations=10, blueprints=8, modules=20, evaluations=2, preserved=6)
 
 
 def for_smoke(paper: Evolution) -> Evolution:

@@ -24,7 +24,7 @@ PRESETS = by_name(
     ),
     Preset(
         "cpu", for_cpu(PAPER), Training(batch_size=32, epochs=3), seconds=300, megabytes=4000,
-        data={"parts": [8000, 2000, 4000], "words": 5000, "length": 40, "embedding": 24, "units": [8, 32]},
+        data={"parts": [4000, 2000, 4000], "words": 5000, "length": 40, "embedding": 24, "units": [8, 32]},
     ),
     Preset(
         "smoke", for_smoke(PAPER), Training(batch_size=32, epochs=1), seconds=120, megabytes=4000,
