@@ -44,6 +44,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--backend", choices=BACKENDS, default="torch", help="without compilation torch is fastest")
     parser.add_argument("--plan-only", action="store_true", help="plan without measuring")
     parser.add_argument("--seeds", type=int, default=3, help="draws per model (without normalisation at least 10)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (default 0)")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--time", type=float, default=300, metavar="SECONDS", help="limit per model")
     parser.add_argument("--memory", type=float, default=8, metavar="GB", help="limit per model")
@@ -57,7 +58,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
 
 
 def run_all(options: argparse.Namespace, journal: Journal) -> None:
-    settings = Settings(options.seeds, options.plan_only, options.measure_below * 1e6)
+    settings = Settings(options.seeds, options.plan_only, options.measure_below * 1e6, options.first_seed)
     running.choose_backend(options.backend)
     names = [e.name for e in entries(options.zoo or ZOOS)]
     names = [n for n in names if not options.only or any(fnmatchcase(n, p) for p in options.only)]

@@ -38,6 +38,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--subset", choices=["nightly"], help="the models that tests run")
     parser.add_argument("--plan-only", action="store_true", help="plan without measuring")
     parser.add_argument("--seeds", type=int, default=3, help="draws per model (without normalisation at least 10)")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (default 0)")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--time", type=float, default=180, metavar="SECONDS", help="limit per model")
     parser.add_argument("--memory", type=float, default=8, metavar="GB", help="limit per model")
@@ -63,7 +64,7 @@ def names_of(options: argparse.Namespace) -> list[str]:
 
 
 def run_all(options: argparse.Namespace, journal: Journal) -> None:
-    settings = Settings(options.seeds, options.plan_only, options.measure_below * 1e6)
+    settings = Settings(options.seeds, options.plan_only, options.measure_below * 1e6, options.first_seed)
     names = names_of(options)
     if not options.fresh:
         done = journal.read()

@@ -37,7 +37,7 @@ def _study(entry: Entry, settings: Settings, result: dict[str, Any], report: Rep
     made = walk(model, inputs, True, CustomRules())
     seeds = settings.seeds if normalises(plan) else max(settings.seeds, MORE_SEEDS)
     runs = []
-    for seed in range(seeds):
+    for seed in settings.numbers(seeds):
         plan.apply(model, seed=seed)
         runs.append(in_order(plan, moments_of(made, model, 1000 + seed)))
     values = {name: keras.ops.convert_to_numpy(v) for name, v in parameters_of(model).items()}

@@ -35,10 +35,16 @@ class Settings:
     plan_only: bool = False
     measure_below: float = 120e6
     """Models with more parameters are planned without weights, and not measured."""
+    first: int = 0
+    """The first seed: other draws of the same models show how much is luck."""
 
     @property
     def key(self) -> str:
-        return "plan" if self.plan_only else f"{self.seeds} seeds"
+        return "plan" if self.plan_only else f"{self.seeds} seeds" + (f" from {self.first}" if self.first else "")
+
+    def numbers(self, count: int) -> range:
+        """The seeds of so many draws."""
+        return range(self.first, self.first + count)
 
 
 def recorded(entry: Entry, settings: Settings, study: Study) -> dict[str, Any]:

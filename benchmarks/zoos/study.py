@@ -42,7 +42,7 @@ def _study(entry: Entry, settings: Settings, result: dict[str, Any], report: Rep
     result["stage"] = "measure"
     report(result)
     seeds = settings.seeds if normalises(plan) else max(settings.seeds, MORE_SEEDS)
-    runs = np.stack([measured(plan.apply(model, seed=s), inputs, plan, s) for s in range(seeds)])
+    runs = np.stack([measured(plan.apply(model, seed=s), inputs, plan, s) for s in settings.numbers(seeds)])
     looked_at(plan, parameters(model), result)
     result["fidelity"] = judge(plan, runs, listed=verbose)
 

@@ -55,18 +55,19 @@ def like(mode: FakeTensorMode, x: torch.Tensor, shape: Any = None) -> torch.Tens
 def shortcut(mode: FakeTensorMode, func: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The outputs of a call as fake tensors, or None."""
     found = _TABLE.get(name)
-    if found is None or not args or not isinstance(args[0], FakeTensor):
+    if found is None or not args or not any(isinstance(a, FakeTensor) for a in args[: 2 if name in BINARY else 1]):
         return None
     return found(mode, func, args, kwargs)
 
 
-def _view(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _kernel(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The op's own kernel for tensors without memory."""
     try:
         with in_kernel_invocation_manager(mode):
             made = func(*args, **kwargs)
     except Exception:
         return None  # the general way raises the model's own error
-    device = args[0].device
+    device = next(a for a in args if isinstance(a, FakeTensor)).device
     if isinstance(made, torch.Tensor):
         return made if isinstance(made, FakeTensor) else wrapped(mode, made, device)
     return [m if isinstance(m, FakeTensor) else wrapped(mode, m, device) for m in made]
@@ -104,13 +105,21 @@ def _single_value(x: torch.Tensor, func: Any) -> bool:
 
 def _binary(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     a, b = args[0], args[1]
-    if kwargs.keys() - {"alpha"} or not a.is_floating_point():
+    if kwargs.keys() - {"alpha"}:
         return None
     if isinstance(b, (int, float)) and not isinstance(b, bool):
-        return like(mode, a)
-    if isinstance(b, FakeTensor) and b.shape == a.shape and b.dtype == a.dtype and b.device == a.device and a.dim():
-        return like(mode, a) if a.is_contiguous() and b.is_contiguous() else None
-    return None
+        return like(mode, a) if a.is_floating_point() else None
+    tensors = all(isinstance(t, torch.Tensor) and t.dim() and t.layout is torch.strided for t in (a, b))
+    if not tensors or a.device != b.device:
+        return None
+    return _kernel(mode, func, (_shape_of(a), _shape_of(b)), kwargs)
+
+
+def _shape_of(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the same layout that has no values; a fake one is that already."""
+    if isinstance(tensor, FakeTensor):
+        return tensor
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
 def _linear(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -167,7 +176,7 @@ def _observed(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: di
 Shortcut = Callable[[FakeTensorMode, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _TABLE: dict[str, Shortcut] = {
-    **dict.fromkeys(VIEWS, _view),
+    **dict.fromkeys(VIEWS, _kernel),
     **dict.fromkeys(SAME_SHAPE, _same),
     **dict.fromkeys(BINARY, _binary),
     "aten.linear": _linear,
