@@ -12,6 +12,7 @@ from math import prod
 
 import numpy as np
 
+from .canonical import canonical
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
 
@@ -29,6 +30,8 @@ def rewritten(graph: Graph) -> Feeding:
     sums = any(node.op == "reduce" and node.attrs["kind"] in ("sum", "mean") for node in graph.nodes)
     long = any(node.op == "einsum" and len(node.inputs) > 2 for node in graph.nodes)
     feeding = Feeding(graph)
+    if canonical(graph, feeding):
+        feeding = Feeding(graph)
     before = list(graph.nodes)
     if long:
         _split_products(graph, feeding)

@@ -1,0 +1,5 @@
+"""A canonical form of graphs: rules see one of the many ways to write a program."""
+
+from .form import canonical
+
+__all__ = ["canonical"]

@@ -1,0 +1,157 @@
+"""What ops that only move entries do to a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from ..graph import Node
+from .layout import Fixed, Layout, Parts, Repeat, Run, cut, joined, regrouped, run_of, size_of, still, with_still
+
+Made = list[Layout] | None
+"""A layout for every output; None where the result is no view."""
+
+
+def _same(node: Node, x: Layout) -> Made:
+    return [x]
+
+
+def _reshape(node: Node, x: Layout) -> Made:
+    axes = regrouped(x.axes, node.outputs[0].shape)
+    return None if axes is None else [x._replace(axes=axes)]
+
+
+def _permute(node: Node, x: Layout) -> Made:
+    return [x._replace(axes=tuple(x.axes[a] for a in node.attrs["perm"]))]
+
+
+def _expand(node: Node, x: Layout) -> Made:
+    shape = node.outputs[0].shape
+    added = len(shape) - len(x.axes)
+    if added < 0:
+        return None
+    axes: list[Parts] = [()] * added + list(x.axes)
+    old = (1,) * added + x.shape
+    stretched = [
+        (Repeat(n),) if m == 1 and n != 1 else parts for parts, m, n in zip(axes, old, shape, strict=True)
+    ]
+    return [x._replace(axes=tuple(stretched))]
+
+
+def _repeat(node: Node, x: Layout) -> Made:
+    shape = node.outputs[0].shape
+    added = len(shape) - len(x.axes)
+    axes: list[Parts] = [()] * added + list(x.axes)
+    old = (1,) * added + x.shape
+    if any(m == 0 or n % m for m, n in zip(old, shape, strict=True)):
+        return None
+    tiled = [joined((Repeat(n // m), *parts)) for parts, m, n in zip(axes, old, shape, strict=True)]
+    return [x._replace(axes=tuple(tiled))]
+
+
+def part_of(x: Layout, axis: int, start: int, step: int, size: int) -> Layout:
+    if (start, step, size) == (0, 1, x.shape[axis]):
+        return x
+    run = run_of(x.axes[axis], x.fixed)
+    parts, ends = cut(run.of, run.start + run.step * start, run.step * step, size)
+    return Layout(x.base, (*x.axes[:axis], parts, *x.axes[axis + 1 :]), with_still(run.fixed, ends))
+
+
+def place_of(x: Layout, axis: int, index: int) -> Layout:
+    return Layout(x.base, x.axes[:axis] + x.axes[axis + 1 :], with_still(x.fixed, still(x.axes[axis], index)))
+
+
+def _slice(node: Node, x: Layout) -> Made:
+    a = node.attrs
+    axis, start, step = a["axis"], a["start"], a["step"]
+    size = len(range(start, min(a["stop"], x.shape[axis]), step))
+    return [part_of(x, axis, start, step, size)] if size and start >= 0 and step > 0 else None
+
+
+def _select(node: Node, x: Layout) -> Made:
+    return [place_of(x, node.attrs["axis"], node.attrs["index"])]
+
+
+def _split(node: Node, x: Layout) -> Made:
+    axis, made, at = node.attrs["axis"], [], 0
+    for size in node.attrs["sizes"]:
+        if not size:
+            return None
+        made.append(part_of(x, axis, at, 1, size))
+        at += size
+    return made
+
+
+def _unbind(node: Node, x: Layout) -> Made:
+    axis = node.attrs["axis"]
+    return [place_of(x, axis, k) for k in range(x.shape[axis])]
+
+
+MOVES: dict[str, Callable[[Node, Layout], Made]] = {
+    "identity": _same,
+    "reshape": _reshape,
+    "permute": _permute,
+    "expand": _expand,
+    "repeat": _repeat,
+    "slice": _slice,
+    "select": _select,
+    "split": _split,
+    "unbind": _unbind,
+}
+
+
+def glued(pieces: Sequence[Layout], axis: int) -> Layout | None:
+    """Pieces along an axis that are neighbours in one tensor, as the part of it that they are."""
+    first = pieces[0]
+    if any(p.base != first.base or len(p.axes) != len(first.axes) for p in pieces[1:]):
+        return None
+    rest = first.axes[:axis] + first.axes[axis + 1 :]
+    if any(p.axes[:axis] + p.axes[axis + 1 :] != rest for p in pieces[1:]):
+        return None
+    common = frozenset.intersection(*(p.fixed for p in pieces))
+    copies = [_copies(p.axes[axis]) for p in pieces]
+    if all(p.fixed == common for p in pieces) and len({parts for _, parts in copies}) == 1:
+        made = joined((Repeat(sum(count for count, _ in copies)), *copies[0][1]))
+        return first._replace(axes=(*first.axes[:axis], made, *first.axes[axis + 1 :]))
+    runs = _runs(pieces, axis, common)
+    if runs is None:
+        return None
+    of, start, step, size, fixed = runs[0]
+    for run in runs[1:]:
+        own = run.step if run.size > 1 else None
+        known = step if size > 1 else None
+        gap = known or own or run.start - start
+        if run.of != of or run.fixed != fixed or gap <= 0 or run.start != start + gap * size or own not in (None, gap):
+            return None
+        step, size = gap, size + run.size
+    parts, ends = cut(of, start, step, size)
+    return Layout(first.base, (*first.axes[:axis], parts, *first.axes[axis + 1 :]), with_still(fixed, ends))
+
+
+def _runs(pieces: Sequence[Layout], axis: int, common: Fixed) -> list[Run] | None:
+    """Every piece as places of one axis; None if there is no such axis."""
+    ways = [{(run.of, run.fixed): run for run in _ways(p, axis, p.fixed - common)} for p in pieces]
+    for key in ways[0]:
+        if all(key in own for own in ways[1:]):
+            return [own[key] for own in ways]
+    return None
+
+
+def _ways(piece: Layout, axis: int, own: Fixed) -> Iterator[Run]:
+    """What the piece may be a part of along the axis. own: what stands still in this piece, but not in all."""
+    parts, fixed = piece.axes[axis], piece.fixed
+    size = size_of(parts)
+    if parts:
+        yield run_of(parts, fixed)
+    if len(parts) > 1:
+        first, low = run_of(parts[:1], fixed), size_of(parts[1:])
+        if first.step == 1:
+            yield Run(joined((*first.of, *parts[1:])), first.start * low, 1, size, first.fixed)
+    for one in own:
+        digit, index = one
+        yield Run(joined((digit, *parts)), index * size, 1, size, fixed - {one})
+
+
+def _copies(parts: Parts) -> tuple[int, Parts]:
+    """How often an axis runs through the same places, and those."""
+    first = parts[0] if parts else None
+    return (first.size, parts[1:]) if isinstance(first, Repeat) else (1, parts)

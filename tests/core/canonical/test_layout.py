@@ -1,0 +1,191 @@
+"""Layouts against NumPy: a view of the numbers 0, 1, 2, ... says where its entries come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoinit.core.canonical.layout import Axis, Cut, Digit, Layout, Parts, Repeat, of_base
+from autoinit.core.canonical.moves import MOVES, glued
+from autoinit.core.canonical.pieces import Pieces, resolved
+from autoinit.core.graph import Node, Value
+
+BASE = (4, 6, 1, 12)
+Array = np.ndarray[Any, Any]
+
+
+def indices(layout: Layout, shapes: dict[int, tuple[int, ...]]) -> Array:
+    """Where in its base, in C order, every entry of a view lies."""
+    shape = shapes[layout.base]
+    grid = np.indices(layout.shape) if layout.axes else np.zeros((0,), int)
+    own: dict[Any, Array] = {}
+
+    def split_into(parts: Parts, value: Array) -> None:
+        for part in reversed(parts):
+            value, digit = np.divmod(value, part.size)
+            if not isinstance(part, Repeat):
+                own[part.root] = own.get(part.root, np.zeros(layout.shape, int)) + part.stride * digit
+
+    for k, parts in enumerate(layout.axes):
+        split_into(parts, grid[k])
+    for digit, value in layout.fixed:
+        split_into((digit,), np.full(layout.shape, value))
+    while any(isinstance(root, Cut) for root in own):
+        cuts = [root for root in own if isinstance(root, Cut)]
+        outer = next(r for r in cuts if not any(isinstance(d, Digit) and d.root == r for c in cuts for d in c.of))
+        split_into(outer.of, outer.start + outer.step * own.pop(outer))
+    flat = np.zeros(layout.shape, int)
+    for k, n in enumerate(shape):
+        flat = flat * n + own.get(Axis(layout.base, k, n), 0)
+    return flat
+
+
+def moved(array: Array, layout: Layout, op: str, **attrs: Any) -> list[tuple[Array, Layout]] | None:
+    made = {
+        "reshape": lambda: [array.reshape(attrs["shape"])],
+        "permute": lambda: [array.transpose(attrs["perm"])],
+        "expand": lambda: [np.broadcast_to(array, attrs["shape"])],
+        "repeat": lambda: [np.tile(array, attrs["times"])],
+        "slice": lambda: [array[(slice(None),) * attrs["axis"] + (slice(attrs["start"], attrs["stop"], attrs["step"]),)]],
+        "select": lambda: [np.take(array, attrs["index"], axis=attrs["axis"])],
+        "unbind": lambda: [np.take(array, k, axis=attrs["axis"]) for k in range(array.shape[attrs["axis"]])],
+        "split": lambda: np.split(array, np.cumsum(attrs["sizes"])[:-1], axis=attrs["axis"]),
+    }[op]()
+    node = Node(op, (Value(0, array.shape),), tuple(Value(k + 1, m.shape) for k, m in enumerate(made)), attrs)
+    found = MOVES[op](node, layout)
+    if found is None:
+        return None
+    assert [x.shape for x in found] == [m.shape for m in made]
+    return list(zip(made, found, strict=True))
+
+
+@st.composite
+def steps(draw: Any) -> list[tuple[str, Any]]:
+    return [
+        (draw(st.sampled_from(["split axis", "merge", "permute", "slice", "select", "squeeze", "unsqueeze", "expand",
+                               "flatten", "tile", "halves"])), draw(st.integers(0, 10**6)))
+        for _ in range(draw(st.integers(1, 8)))
+    ]  # fmt: skip
+
+
+def step(array: Array, layout: Layout, name: str, number: int) -> tuple[Array, Layout] | None:
+    """One move, chosen by the number; None where it does not apply."""
+    rng, shape, d = np.random.default_rng(number), list(array.shape), array.ndim
+    if d == 0 and name not in ("unsqueeze",):
+        return None
+    axis = int(rng.integers(d)) if d else 0
+    if name == "split axis":
+        divisors = [k for k in range(2, shape[axis]) if shape[axis] % k == 0]
+        if not divisors:
+            return None
+        k = int(rng.choice(divisors))
+        made = moved(array, layout, "reshape", shape=(*shape[:axis], k, shape[axis] // k, *shape[axis + 1 :]))
+    elif name == "merge":
+        if d < 2 or axis == d - 1:
+            return None
+        made = moved(array, layout, "reshape", shape=(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+    elif name == "flatten":
+        made = moved(array, layout, "reshape", shape=(array.size,))
+    elif name == "permute":
+        made = moved(array, layout, "permute", perm=tuple(int(k) for k in rng.permutation(d)))
+    elif name == "slice":
+        start = int(rng.integers(shape[axis]))
+        stop = int(rng.integers(start + 1, shape[axis] + 1))
+        made = moved(array, layout, "slice", axis=axis, start=start, stop=stop, step=int(rng.integers(1, 3)))
+    elif name == "select":
+        made = moved(array, layout, "select", axis=axis, index=int(rng.integers(shape[axis])))
+    elif name == "halves":
+        if shape[axis] < 2:
+            return None
+        found = moved(array, layout, "split", axis=axis, sizes=(1, shape[axis] - 1))
+        made = found and [found[int(rng.integers(2))]]
+    elif name == "squeeze":
+        if 1 not in shape:
+            return None
+        k = shape.index(1)
+        made = moved(array, layout, "reshape", shape=(*shape[:k], *shape[k + 1 :]))
+    elif name == "unsqueeze":
+        made = moved(array, layout, "reshape", shape=(*shape[:axis], 1, *shape[axis:]))
+    elif name == "expand":
+        if 1 not in shape or array.size > 2000:
+            return None
+        k = shape.index(1)
+        made = moved(array, layout, "expand", shape=(*shape[:k], 3, *shape[k + 1 :]))
+    else:
+        if array.size > 2000:
+            return None
+        made = moved(array, layout, "repeat", times=[2 if k == axis else 1 for k in range(d)])
+    return made[0] if made else None
+
+
+def followed(array: Array, layout: Layout, story: list[tuple[str, Any]]) -> tuple[Array, Layout]:
+    for name, number in story:
+        found = step(array, layout, name, number)
+        if found is not None:
+            array, layout = found
+    return array, layout
+
+
+def start() -> tuple[Array, Layout]:
+    return np.arange(np.prod(BASE)).reshape(BASE), of_base(0, BASE)
+
+
+@settings(max_examples=400, deadline=None)
+@given(steps())
+def test_a_view_knows_where_its_entries_come_from(story: list[tuple[str, Any]]) -> None:
+    array, layout = followed(*start(), story)
+    assert np.array_equal(indices(layout, {0: BASE}), array)
+
+
+@settings(max_examples=400, deadline=None)
+@given(steps(), st.integers(0, 5), st.integers(1, 11))
+def test_what_is_cut_and_glued_is_what_it_was(story: list[tuple[str, Any]], which: int, at: int) -> None:
+    array, layout = followed(*start(), story)
+    wide = [a for a, n in enumerate(array.shape) if n > 1]
+    if not wide:
+        return
+    axis = wide[which % len(wide)]
+    n = array.shape[axis]
+    sizes = (at % (n - 1) + 1, n - at % (n - 1) - 1)
+    pieces = moved(array, layout, "split", axis=axis, sizes=sizes)
+    assert pieces is not None
+    again = glued([x for _, x in pieces], axis)
+    assert again is None or np.array_equal(indices(again, {0: BASE}), array)
+    if all(len(parts) < 2 for parts in layout.axes) and not {"slice", "select", "halves"} & {n for n, _ in story}:
+        assert again == layout  # parts of merged axes may have several names: `form` remembers what they were cut from
+    places = moved(array, layout, "unbind", axis=axis)
+    assert places is not None
+    stacked = [x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for _, x in places]
+    made = glued(stacked, axis)
+    assert made is None or np.array_equal(indices(made, {0: BASE}), array)
+
+
+@settings(max_examples=300, deadline=None)
+@given(steps(), steps())
+def test_a_part_of_a_piece(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> None:
+    """Two tensors are put together; whatever lies in one of them is a view of that one."""
+    one, layout = followed(*start(), first)
+    if one.ndim == 0 or one.size > 3000:
+        return
+    other = Layout(1, of_base(1, one.shape).axes)
+    both = np.concatenate([one, one + 10**6], axis=0)
+    known = {2: Pieces(0, (one.shape[0],) * 2, (layout, other))}
+    array, view = followed(both, of_base(2, both.shape), second)
+    made = resolved(view, known)
+    if made.base == 2:
+        return
+    assert made.shape == array.shape
+    if made.base == 0:
+        assert np.array_equal(indices(made, {0: BASE}), array)
+    else:
+        assert np.array_equal(one.ravel()[indices(made, {1: one.shape})] + 10**6, array)
+
+
+def test_ways_there_and_back() -> None:
+    array, layout = start()
+    there = moved(array, layout, "permute", perm=(3, 0, 2, 1))[0]  # type: ignore[index]
+    back = moved(*moved(*there, "reshape", shape=(12 * 4 * 6,))[0], "reshape", shape=(12, 4, 1, 6))[0]  # type: ignore[index,misc]
+    assert moved(*back, "permute", perm=(1, 3, 2, 0))[0][1] == layout  # type: ignore[index]
