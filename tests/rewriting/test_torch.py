@@ -67,7 +67,9 @@ def test_random_programs_with_random_rewrites(seed: int, chosen: list[str | None
     same(lambda: RandomProgram(seed), wanted, SHAPE)
 
 
-@pytest.mark.parametrize("name", ["preact_resnet56", "mobilenet", "convnext", "unet", "vit12", "gpt_swiglu", "mlp_mixer"])
+@pytest.mark.parametrize(
+    "name", ["preact_resnet56", "mobilenet", "convnext", "unet", "vit12", "gpt_swiglu", "mlp_mixer"]
+)
 def test_models_of_the_benchmark(name: str) -> None:
     spec, rng = MODELS[name], np.random.default_rng(len(name))
     chosen = [REWRITES[NAMES[k]] if k < len(NAMES) else None for k in rng.integers(0, 3 * len(NAMES), 997)]

@@ -36,6 +36,14 @@ MOST_TERMS = 8
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """All entries of an axis, elsewhere: flipped, or rolled by `shift`."""
+
+    flipped: bool
+    shift: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """``coefficient * (root averaged over windows)``; `picks` names the part of an axis that was cut out."""
 
@@ -178,12 +186,26 @@ def _same_root(a: Term, b: Term) -> Array:
 def _coincidence(wa: float, wb: float, pick_a: Any, pick_b: Any, n: int) -> tuple[float, float]:
     """P(same entry | same place), P(same entry | different places) along one axis of size n."""
     if pick_a != pick_b:
+        if isinstance(pick_a or pick_b, Moved) and (
+            pick_a is None or pick_b is None or isinstance(pick_a, type(pick_b))
+        ):
+            return elsewhere(pick_a, pick_b, max(wa, wb), n)
         return 0.0, 0.0
     window = min(max(wa, wb), float(n))
     if window <= 1:
         return 1.0, 0.0
     p = 1.0 / window
     return p, (1.0 - p) / (n - 1)
+
+
+def elsewhere(a: Moved | None, b: Moved | None, window: float, n: int) -> tuple[float, float]:
+    """`_coincidence` of an axis with the same axis in another order: only a flip has places that stay."""
+    if window > 1:
+        window = min(window, float(n))
+        return 1.0 / window, (1.0 - 1.0 / window) / (n - 1)
+    turned = [m for m in (a, b) if m is not None]
+    stays = n % 2 / n if len(turned) == 1 and turned[0].flipped else 0.0
+    return stays, (1.0 - stays) / (n - 1)
 
 
 def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:

@@ -67,7 +67,8 @@ VOCABULARY: dict[str, str] = {
     "interpolate": "(x); axes; mode: nearest, linear, cubic, area; (sizes from shapes); align_corners; matrices: "
     "{axis: (new, old) weights} where the framework's own are known",
     "gather": "(x, [indices]); axis; picks rows along one axis (index_select, take, advanced indexing with one index)",
-    "shuffle": "(x): entries moved, law unchanged, same shape (roll, flip, sort-free permutations)",
+    "shuffle": "(x): entries moved, law unchanged, same shape; moves: (('flip' or 'roll', axis, shift), ...); without: "
+    "nobody knows where they go (sort)",
     "diagonal": "(x); axis1; axis2",
     "masked_fill": "(x, mask); value",
     "where": "(cond, a, b)",

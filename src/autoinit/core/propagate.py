@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from ..errors import RuleError, UserRuleError
 from .added_tables import partners
 from .bias_centring import centred_by_bias
+from .canonical import Layout
 from .centring import Centres
 from .constants import Constants
 from .decide import Decisions
+from .dependence import Joint
 from .derived import Derived, Recipe, combined
 from .feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
 from .given import Given
@@ -51,12 +53,12 @@ def propagate(
     Tables that are tied to a later projection need a few passes, and so do weights that are used as data before they
     are decided.
     """
-    feeding = rewritten(graph)
+    feeding, layouts = rewritten(graph)
     tables = tied_tables(graph)
     tied, added = set() if check else tables, partners(graph, tables)
     provisional = {name: float(options.variance) ** 0.5 for name in tied}
     for _ in range(MOST_PASSES):
-        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added)
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts)
         outcome = run.run()
         changed = False
         for name in tied | run.decisions.drawn_later():
@@ -81,6 +83,7 @@ class Propagation:
     def __init__(
         self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
         provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
+        layouts: dict[int, Layout],
     ) -> None:  # fmt: skip
         self.feeding = feeding
         self.graph, self.options, self.rules, self.check = graph, options, rules, check
@@ -94,6 +97,7 @@ class Propagation:
         self.constants = Constants()
         self._once: dict[Hashable, Signal] = {}
         self.sharing = Sharing(graph)
+        self.joint = Joint(self, layouts)
         self.places = Places(self)
         self.retrace = Retrace(self)
         self.centres = Centres(graph, options, check, self.outcome.notes)
@@ -125,6 +129,7 @@ class Propagation:
         if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
+        self.joint.seen(self.index, node)
         self._doubt = ""
         outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
         outputs = outputs or self.evaluate(node, signals)
@@ -184,6 +189,12 @@ class Propagation:
         elif self._doubt:
             self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
         return found
+
+    def covariance(self, node: Node, slot: int, other: int) -> NDArray[np.float64] | None:
+        one, two = node.inputs[slot], node.inputs[other]
+        if self.rules.project or not isinstance(one, Value) or not isinstance(two, Value):
+            return None
+        return self.joint.covariance(one, two, node.outputs[0].shape)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return self.retrace.related(node.inputs[slot], node.inputs[other])

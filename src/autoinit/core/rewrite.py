@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from .canonical import canonical
+from .canonical import Layout, canonical
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
 
@@ -25,12 +25,13 @@ PLAIN_FUNCTIONS = {"mul", "div", "add", "sub", "neg", "sign", "round", "clamp", 
 """What leaves a weight a weight; a softmax or sigmoid of a parameter is a gate or a mixture."""
 
 
-def rewritten(graph: Graph) -> Feeding:
-    """Change the graph; what flows into its weights afterwards."""
+def rewritten(graph: Graph) -> tuple[Feeding, dict[int, Layout]]:
+    """Change the graph; what flows into its weights afterwards, and which values are views."""
     sums = any(node.op == "reduce" and node.attrs["kind"] in ("sum", "mean") for node in graph.nodes)
     long = any(node.op == "einsum" and len(node.inputs) > 2 for node in graph.nodes)
     feeding = Feeding(graph)
-    if canonical(graph, feeding):
+    layouts, changed = canonical(graph, feeding)
+    if changed:
         feeding = Feeding(graph)
     before = list(graph.nodes)
     if long:
@@ -38,7 +39,7 @@ def rewritten(graph: Graph) -> Feeding:
     if sums:
         _weighted_sums(graph, feeding)
     same = len(before) == len(graph.nodes) and all(a is b for a, b in zip(before, graph.nodes, strict=True))
-    return feeding if same else Feeding(graph)
+    return feeding if same else Feeding(graph), layouts
 
 
 # --- (x * w).sum(axes) ------------------------------------------------------------------------------------------------

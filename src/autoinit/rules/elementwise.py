@@ -73,7 +73,7 @@ def combine(
         args: list[Expr | float] = [s.expr if isinstance(s, Signal) else float(s) for s in operands]
         return Signal.function(source, apply(fn, *args, params=params))
     if fn in ("add", "sub"):
-        return total(operands, [1.0, 1.0 if fn == "add" else -1.0], shape, [ctx.varies(node, k) for k in (0, 1)])
+        return total(node, ctx, operands, [1.0, 1.0 if fn == "add" else -1.0], shape)
     if fn in ("mul", "div"):
         placed = _by_place(node, ctx, fn, signals)
         if placed is not None:
@@ -82,7 +82,7 @@ def combine(
         if normalised is not None:
             return normalised
     if fn == "mul":
-        return product_of(signals, shape, [ctx.varies(node, k) for k in (0, 1)])
+        return product_of(signals, shape, [ctx.varies(node, k) for k in (0, 1)], cross_of(node, ctx, *signals))
     if fn == "div":
         u, v = signals
         known = known_inverse(node, ctx, shape)
@@ -161,9 +161,13 @@ def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | 
     return aligned(from_array(inverse), shape) if np.isfinite(inverse).all() else None
 
 
-def total(
-    operands: list[Operand], signs: list[float], shape: tuple[int, ...], varies: Sequence[bool] = (True, True)
-) -> Signal:
+def cross_of(node: Node, ctx: Context, u: Signal, v: Signal) -> Array:
+    """E[u_i v_j]; by what the signals remember of each other where the graph does not tell."""
+    found = ctx.covariance(node, 0, 1)
+    return cross_moment(u, v) if found is None else u.mean * v.mean + found
+
+
+def total(node: Node, ctx: Context, operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:
     """u + v: m = m_u + m_v, K = K_u + K_v + 2 E[u v'], where the cross moment is m_u m_v if they are independent."""
     u, v = operands
     if not isinstance(u, Signal) or not isinstance(v, Signal):
@@ -177,12 +181,14 @@ def total(
             return rest
     key = ("total", a, b, v, shape)
     if key not in u.memo:  # x - mean(x), worked out twice, is one tensor
-        u.memo[key] = _total(u, v, a, b, shape, varies)
+        varies = [ctx.varies(node, k) for k in (0, 1)]
+        u.memo[key] = _total(u, v, a, b, shape, varies, cross_of(node, ctx, u, v))
     return u.memo[key]
 
 
-def _total(u: Signal, v: Signal, a: float, b: float, shape: tuple[int, ...], varies: Sequence[bool]) -> Signal:
-    cross = cross_moment(u, v)
+def _total(
+    u: Signal, v: Signal, a: float, b: float, shape: tuple[int, ...], varies: Sequence[bool], cross: Array
+) -> Signal:
     K = a * a * u.K + b * b * v.K + 2 * a * b * cross
     K = np.array(K)
     K.flat[0] = max(K.flat[0], 0.0)
@@ -213,7 +219,9 @@ def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: 
     return made
 
 
-def product_of(signals: list[Signal], shape: tuple[int, ...], varies: Sequence[bool] = (True, True)) -> Signal:
+def product_of(
+    signals: list[Signal], shape: tuple[int, ...], varies: Sequence[bool] = (True, True), moment: Array | None = None
+) -> Signal:
     """u v; `varies` says which of them depend on the data. Independent: K = K_u K_v (and what their scales share).
 
     Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c those across:
@@ -221,7 +229,7 @@ def product_of(signals: list[Signal], shape: tuple[int, ...], varies: Sequence[b
     """
     u, v = signals
     profiles = _product_profiles(u, v)
-    cross = cross_moment(u, v) - u.mean * v.mean
+    cross = (cross_moment(u, v) if moment is None else moment) - u.mean * v.mean
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K * common_scale(u, v)
         level = profiles[1]

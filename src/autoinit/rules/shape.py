@@ -17,7 +17,7 @@ from ..core import axes as K_axes
 from ..core.fine import MOST_AXES, merged
 from ..core.fine import remember as remember_fine
 from ..core.graph import Node
-from ..core.lineage import LAST, STATISTIC, aligned, picked
+from ..core.lineage import LAST, STATISTIC, Moved, aligned, picked
 from ..core.signal import Array, Profiles, Signal
 from .registry import Context, rule
 
@@ -244,10 +244,37 @@ def without(signal: Signal, axis: int) -> Signal:
     return moved(signal, ("without", axis), move)
 
 
-@rule("identity", "shuffle")
+@rule("identity")
 def identity(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Same entries, perhaps elsewhere (roll, flip, contiguous, dtype casts)."""
+    """The same entries (contiguous, dtype casts)."""
     return x
+
+
+@rule("shuffle")
+def shuffle(node: Node, ctx: Context, x: Signal) -> Signal:
+    """The same entries elsewhere: two places of the one and the other order are rarely the same entry."""
+    moves = node.attrs.get("moves")
+    if moves is None:
+        return x.materialised()
+    for kind, axis, shift in moves:
+        n = x.shape[axis]
+        if n > 1 and (kind == "flip" or shift % n):
+            x = turned(x, axis, Moved(kind == "flip", shift % n if kind == "roll" else 0))
+    return x
+
+
+def turned(signal: Signal, axis: int, order: Moved) -> Signal:
+    def move(x: Signal) -> Signal:
+        def along(values: np.ndarray[Any, Any], a: int) -> np.ndarray[Any, Any]:
+            return np.flip(values, a) if order.flipped else np.roll(values, order.shift, a)
+
+        p, live = x.profiles[axis], x.live
+        if live is not None:
+            live = along(np.broadcast_to(live, _full_rank(live, x.ndim)), axis)
+        profiles = (*x.profiles[:axis], None if p is None else along(p, 0), *x.profiles[axis + 1 :])
+        return Signal(x.shape, x.mean, x.K, profiles=profiles, terms=picked(x, axis, order), live=live)
+
+    return moved(signal, ("turned", axis, order), move)
 
 
 @rule("reshape")

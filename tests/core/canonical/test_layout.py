@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoinit.core.canonical.layout import Axis, Cut, Digit, Layout, Parts, Repeat, of_base
+from autoinit.core.canonical.layout import Axis, Cut, Digit, Layout, Parts, Repeat, of_base, size_of
 from autoinit.core.canonical.moves import MOVES, glued
 from autoinit.core.canonical.pieces import Pieces, resolved
 from autoinit.core.graph import Node, Value
@@ -36,7 +36,7 @@ def indices(layout: Layout, shapes: dict[int, tuple[int, ...]]) -> Array:
     while any(isinstance(root, Cut) for root in own):
         cuts = [root for root in own if isinstance(root, Cut)]
         outer = next(r for r in cuts if not any(isinstance(d, Digit) and d.root == r for c in cuts for d in c.of))
-        split_into(outer.of, outer.start + outer.step * own.pop(outer))
+        split_into(outer.of, (outer.start + outer.step * own.pop(outer)) % size_of(outer.of))
     flat = np.zeros(layout.shape, int)
     for k, n in enumerate(shape):
         flat = flat * n + own.get(Axis(layout.base, k, n), 0)
@@ -49,9 +49,12 @@ def moved(array: Array, layout: Layout, op: str, **attrs: Any) -> list[tuple[Arr
         "permute": lambda: [array.transpose(attrs["perm"])],
         "expand": lambda: [np.broadcast_to(array, attrs["shape"])],
         "repeat": lambda: [np.tile(array, attrs["times"])],
-        "slice": lambda: [array[(slice(None),) * attrs["axis"] + (slice(attrs["start"], attrs["stop"], attrs["step"]),)]],
+        "slice": lambda: [
+            array[(slice(None),) * attrs["axis"] + (slice(attrs["start"], attrs["stop"], attrs["step"]),)]
+        ],
         "select": lambda: [np.take(array, attrs["index"], axis=attrs["axis"])],
         "unbind": lambda: [np.take(array, k, axis=attrs["axis"]) for k in range(array.shape[attrs["axis"]])],
+        "shuffle": lambda: [_shuffled(array, *attrs["moves"][0])],
         "split": lambda: np.split(array, np.cumsum(attrs["sizes"])[:-1], axis=attrs["axis"]),
     }[op]()
     node = Node(op, (Value(0, array.shape),), tuple(Value(k + 1, m.shape) for k, m in enumerate(made)), attrs)
@@ -62,11 +65,15 @@ def moved(array: Array, layout: Layout, op: str, **attrs: Any) -> list[tuple[Arr
     return list(zip(made, found, strict=True))
 
 
+def _shuffled(array: Array, kind: str, axis: int, shift: int) -> Array:
+    return np.flip(array, axis) if kind == "flip" else np.roll(array, shift, axis)
+
+
 @st.composite
 def steps(draw: Any) -> list[tuple[str, Any]]:
     return [
         (draw(st.sampled_from(["split axis", "merge", "permute", "slice", "select", "squeeze", "unsqueeze", "expand",
-                               "flatten", "tile", "halves"])), draw(st.integers(0, 10**6)))
+                               "flatten", "tile", "halves", "flip", "roll"])), draw(st.integers(0, 10**6)))
         for _ in range(draw(st.integers(1, 8)))
     ]  # fmt: skip
 
@@ -102,6 +109,8 @@ def step(array: Array, layout: Layout, name: str, number: int) -> tuple[Array, L
             return None
         found = moved(array, layout, "split", axis=axis, sizes=(1, shape[axis] - 1))
         made = found and [found[int(rng.integers(2))]]
+    elif name in ("flip", "roll"):
+        made = moved(array, layout, "shuffle", moves=((name, axis, int(rng.integers(shape[axis]))),))
     elif name == "squeeze":
         if 1 not in shape:
             return None
@@ -154,7 +163,9 @@ def test_what_is_cut_and_glued_is_what_it_was(story: list[tuple[str, Any]], whic
     assert pieces is not None
     again = glued([x for _, x in pieces], axis)
     assert again is None or np.array_equal(indices(again, {0: BASE}), array)
-    if all(len(parts) < 2 for parts in layout.axes) and not {"slice", "select", "halves"} & {n for n, _ in story}:
+    if all(len(parts) < 2 for parts in layout.axes) and not {"slice", "select", "halves", "flip", "roll"} & {
+        n for n, _ in story
+    }:
         assert again == layout  # parts of merged axes may have several names: `form` remembers what they were cut from
     places = moved(array, layout, "unbind", axis=axis)
     assert places is not None
@@ -186,6 +197,10 @@ def test_a_part_of_a_piece(first: list[tuple[str, Any]], second: list[tuple[str,
 
 def test_ways_there_and_back() -> None:
     array, layout = start()
+    turned = moved(array, layout, "shuffle", moves=(("flip", 1, 0),))[0]  # type: ignore[index]
+    assert moved(*turned, "shuffle", moves=(("flip", 1, 0),))[0][1] == layout  # type: ignore[index]
+    rolled = moved(array, layout, "shuffle", moves=(("roll", 3, 5),))[0]  # type: ignore[index]
+    assert moved(*rolled, "shuffle", moves=(("roll", 3, 7),))[0][1] == layout  # type: ignore[index]
     there = moved(array, layout, "permute", perm=(3, 0, 2, 1))[0]  # type: ignore[index]
     back = moved(*moved(*there, "reshape", shape=(12 * 4 * 6,))[0], "reshape", shape=(12, 4, 1, 6))[0]  # type: ignore[index,misc]
     assert moved(*back, "permute", perm=(1, 3, 2, 0))[0][1] == layout  # type: ignore[index]

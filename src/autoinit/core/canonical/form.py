@@ -7,8 +7,11 @@ that one. The graph is changed in place; nodes stay, so that every call of the m
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from typing import Any
+
 from ..feeding import Feeding, Made
-from ..graph import Graph, Node, Reference, Value
+from ..graph import Constant, Graph, Node, Reference, Value
 from ..places import wanted_cuts
 from .layout import Layout, Repeat, of_base
 from .moves import MOVES, glued
@@ -17,20 +20,41 @@ from .pieces import Pieces, resolved
 NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 """Functions of two operands, and the second that changes nothing."""
 COMMUTE = ("add", "mul")
+REPEATABLE = {"elementwise", "reduce", "softmax", "cumulative", "average_pool", "max_pool"}
+"""Ops that give the same when they are done again, and have no weights."""
 
 
-def canonical(graph: Graph, feeding: Feeding) -> bool:
-    """Rewrite the graph; whether that changed anything."""
-    form = _Form(feeding, {id(site.node) for site in graph.sites})
+def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
+    """Rewrite the graph: the layouts of values that are views, and whether anything changed."""
+    form = _Form(feeding, {id(node) for site in graph.sites for node in (site.node, *site.inner)})
     for node in graph.nodes:
         form.read(node)
-    return form.changed
+    return form.layouts, form.changed
+
+
+def _key(node: Node) -> Hashable | None:
+    """Equal for calls that give the same."""
+    try:
+        inputs = tuple(id(ref) if isinstance(ref, Constant) else ref for ref in node.inputs)
+        key = (node.op, inputs, node.outputs[0].shape, _frozen(node.attrs))
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
 
 
 class _Form:
     def __init__(self, feeding: Feeding, sites: set[int]) -> None:
         self.feeding, self.sites = feeding, sites
-        """sites: nodes, by identity, that take off a number which is not known yet."""
+        """sites: nodes, by identity, of functions that a number is taken off which is not known yet."""
+        self.calls: dict[Hashable, tuple[Value, ...]] = {}
+        """What was worked out, and the values that it gave."""
         self.layouts: dict[int, Layout] = {}
         self.first: dict[Layout, Value] = {}
         """The earliest value with a layout."""
@@ -45,6 +69,8 @@ class _Form:
         inputs = tuple(self._earliest(ref) for ref in node.inputs)
         if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
             node.inputs, self.changed = inputs, True
+        if self._known(node):
+            return
         made = self._moved(node)
         if made is None:
             return
@@ -60,9 +86,22 @@ class _Form:
                 node.op, node.inputs, node.attrs = "identity", (same,), {}
                 self.changed = True
 
+    def _known(self, node: Node) -> bool:
+        """Whether the same was worked out before; then it is that value."""
+        if node.op not in REPEATABLE or id(node) in self.sites or len(node.outputs) != 1:
+            return False
+        key = _key(node)
+        before = self.calls.setdefault(key, node.outputs) if key is not None else node.outputs
+        if before is node.outputs:
+            return False
+        self.layouts[node.outputs[0].id] = self._of(before[0])
+        node.op, node.inputs, node.attrs, self.changed = "identity", before, {}, True
+        return True
+
     def layout(self, ref: Reference) -> Layout | None:
-        if not isinstance(ref, Value):
-            return None
+        return self._of(ref) if isinstance(ref, Value) else None
+
+    def _of(self, ref: Value) -> Layout:
         if ref.id not in self.layouts:
             made = of_base(ref.id, ref.shape)
             self.layouts[ref.id] = made

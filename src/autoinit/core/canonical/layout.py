@@ -39,12 +39,16 @@ NONE: Fixed = frozenset()
 
 
 class Cut(NamedTuple):
-    """Places start, start + step, ... of an axis."""
+    """Places start, start + step, ... of an axis, counted in a circle: a roll is one, and a flip has step -1."""
 
     of: Parts
     start: int
     step: int
     size: int
+
+    @property
+    def wraps(self) -> bool:
+        return not 0 <= self.start + self.step * (self.size - 1) < size_of(self.of)
 
 
 class Layout(NamedTuple):
@@ -125,8 +129,10 @@ def regrouped(axes: Sequence[Parts], shape: Sequence[int]) -> tuple[Parts, ...] 
 def cut(parts: Parts, start: int, step: int, size: int) -> tuple[Parts, Fixed]:
     """`size` places of an axis from `start` on: what the axis is then, and which digits stand still."""
     whole = size_of(parts)
+    start %= whole
     if size == 1:
         return (), still(parts, start)
+    made = Cut(parts, start, step, size)
     if (start, step, size) == (0, 1, whole):
         return parts, NONE
     if all(isinstance(part, Repeat) for part in parts):
@@ -134,11 +140,15 @@ def cut(parts: Parts, start: int, step: int, size: int) -> tuple[Parts, Fixed]:
     first, rest = parts[0], parts[1:]
     if not rest and isinstance(first, Digit) and isinstance(first.root, Cut) and _is_whole(first):
         outer = first.root
+        if made.wraps and outer.size != size_of(outer.of):
+            return (Digit(made, 1, size),), NONE  # around in a part is not around in the whole
         return cut(outer.of, outer.start + outer.step * start, outer.step * step, size)
     low = size_of(rest)
+    if made.wraps or step < 0:
+        return (Digit(made, 1, size),), NONE
     if rest and step == 1 and start % low == 0 and size % low == 0:
-        made, fixed = cut((first,), start // low, 1, size // low)
-        return joined((*made, *rest)), fixed
+        high_parts, fixed = cut((first,), start // low, 1, size // low)
+        return joined((*high_parts, *rest)), fixed
     if not rest and isinstance(first, Digit) and whole % (step * size) == 0 and start % (step * size) < step:
         # all of a digit in the middle: those below and above it stand still
         high, low_digit = split(first, step * size)[0], Digit(first.root, first.stride, step)
@@ -146,7 +156,7 @@ def cut(parts: Parts, start: int, step: int, size: int) -> tuple[Parts, Fixed]:
         ends = ((high, start // (step * size)), (low_digit, start % step))
         standing = frozenset(one for digit, index in ends if digit.size > 1 for one in [(digit, index)])
         return (Digit(first.root, first.stride * step, size),), standing
-    return (Digit(Cut(parts, start, step, size), 1, size),), NONE
+    return (Digit(made, 1, size),), NONE
 
 
 class Run(NamedTuple):
@@ -167,7 +177,7 @@ def run_of(parts: Parts, fixed: Fixed) -> Run:
     digit, start, step = parts[0], 0, 1
     if isinstance(digit.root, Cut) and _is_whole(digit):
         outer = digit.root
-        if len(outer.of) != 1 or isinstance(outer.of[0], Repeat):
+        if len(outer.of) != 1 or isinstance(outer.of[0], Repeat) or outer.wraps:
             return Run(outer.of, outer.start, outer.step, size, fixed)
         digit, start, step = outer.of[0], outer.start, outer.step
     found = True
@@ -197,7 +207,7 @@ def still(parts: Parts, index: int) -> Fixed:
         if isinstance(part, Repeat):
             continue
         if isinstance(part.root, Cut) and _is_whole(part):
-            made |= still(part.root.of, part.root.start + part.root.step * own)
+            made |= still(part.root.of, (part.root.start + part.root.step * own) % size_of(part.root.of))
         else:
             made.add((part, own))
     return frozenset(made)

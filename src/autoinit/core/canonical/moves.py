@@ -31,9 +31,7 @@ def _expand(node: Node, x: Layout) -> Made:
         return None
     axes: list[Parts] = [()] * added + list(x.axes)
     old = (1,) * added + x.shape
-    stretched = [
-        (Repeat(n),) if m == 1 and n != 1 else parts for parts, m, n in zip(axes, old, shape, strict=True)
-    ]
+    stretched = [(Repeat(n),) if m == 1 and n != 1 else parts for parts, m, n in zip(axes, old, shape, strict=True)]
     return [x._replace(axes=tuple(stretched))]
 
 
@@ -86,6 +84,17 @@ def _unbind(node: Node, x: Layout) -> Made:
     return [place_of(x, axis, k) for k in range(x.shape[axis])]
 
 
+def _shuffle(node: Node, x: Layout) -> Made:
+    """Flips and rolls; nobody knows where the entries of others go."""
+    for kind, axis, shift in node.attrs.get("moves") or ((None, 0, 0),):
+        n = x.shape[axis]
+        if kind is None:
+            return None
+        parts, ends = cut(x.axes[axis], n - 1 if kind == "flip" else -shift, -1 if kind == "flip" else 1, n)
+        x = Layout(x.base, (*x.axes[:axis], parts, *x.axes[axis + 1 :]), with_still(x.fixed, ends))
+    return [x]
+
+
 MOVES: dict[str, Callable[[Node, Layout], Made]] = {
     "identity": _same,
     "reshape": _reshape,
@@ -96,6 +105,7 @@ MOVES: dict[str, Callable[[Node, Layout], Made]] = {
     "select": _select,
     "split": _split,
     "unbind": _unbind,
+    "shuffle": _shuffle,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .layout import Axis, Cut, Digit, Fixed, Layout, Part, Parts, Repeat, cut, joined, still, taken, with_still
+from .layout import Axis, Cut, Digit, Layout, Part, Parts, Repeat, cut, joined, still, taken, with_still
 
 
 class Pieces(NamedTuple):
@@ -60,7 +60,7 @@ def _range(x: Layout, pieces: Pieces) -> tuple[int, int] | None:
 def _cut_of(part: Digit, root: Axis) -> Cut | None:
     """The cut of the whole axis that a part is, if it is one."""
     own = part.root
-    if not isinstance(own, Cut) or (part.stride, part.size) != (1, own.size):
+    if not isinstance(own, Cut) or own.wraps or own.step < 0 or (part.stride, part.size) != (1, own.size):
         return None
     return own if own.of == (Digit(root, 1, root.size),) else None
 

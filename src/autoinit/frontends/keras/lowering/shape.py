@@ -193,8 +193,31 @@ def pad(call: Call) -> None:
     call.emit("pad", [x], pads=tuple((int(a), int(b)) for a, b in widths), mode=mode, value=float(value))
 
 
-@keras_op("Flip", "Fliplr", "Flipud", "Roll", "Sort")
-def shuffle(call: Call) -> None:
+@keras_op("Flip", "Fliplr", "Flipud")
+def flip(call: Call) -> None:
+    x = first(call)
+    n = len(shape_of(x))
+    axes = {"Fliplr": (1,), "Flipud": (0,)}.get(call.name) or axes_of(call.op.axis, n)
+    call.emit("shuffle", [x], moves=tuple(("flip", a, 0) for a in axes))
+
+
+@keras_op("Roll")
+def roll(call: Call) -> None:
+    x = first(call)
+    shape = shape_of(x)
+    shifts = np.atleast_1d(call.op.shift)
+    if call.op.axis is None:  # all entries in a row
+        flat = call.emit("reshape", [x], [(prod(shape),)])[0]
+        moved = call.emit("shuffle", [flat], [(prod(shape),)], moves=(("roll", 0, int(shifts[0])),))[0]
+        call.emit("reshape", [moved])
+        return
+    axes = axes_of(call.op.axis, len(shape))
+    moves = tuple(("roll", a, int(s)) for a, s in zip(axes, np.broadcast_to(shifts, len(axes)), strict=True))
+    call.emit("shuffle", [x], moves=moves)
+
+
+@keras_op("Sort")
+def sort(call: Call) -> None:
     call.emit("shuffle", [first(call)])
 
 

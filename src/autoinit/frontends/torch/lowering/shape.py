@@ -147,8 +147,27 @@ def pad_by_copy(call: Call) -> None:
               mode="reflect" if "reflection" in call.name else "replicate", value=0.0)  # fmt: skip
 
 
-@aten("roll", "flip", "fliplr", "flipud", "sort", "msort")
-def shuffle(call: Call) -> None:
+@aten("flip", "fliplr", "flipud")
+def flip(call: Call) -> None:
+    x = call.args[0]
+    axes = {"fliplr": (1,), "flipud": (0,)}.get(call.name) or call["dims"]
+    call.emit("shuffle", [x], moves=tuple(("flip", axis_of(a, x.dim()), 0) for a in axes))
+
+
+@aten("roll")
+def roll(call: Call) -> None:
+    x, shifts, axes = call.args[0], call["shifts"], call.get("dims") or ()
+    if not axes:  # all entries in a row
+        (flat,) = call.emit("reshape", [x], [(x.numel(),)])
+        (moved,) = call.emit("shuffle", [flat], [(x.numel(),)], moves=(("roll", 0, int(shifts[0])),))
+        call.emit("reshape", [moved])
+        return
+    moves = tuple(("roll", axis_of(a, x.dim()), int(s)) for a, s in zip(axes, shifts, strict=True))
+    call.emit("shuffle", [x], moves=moves)
+
+
+@aten("sort", "msort")
+def sort(call: Call) -> None:
     call.emit("shuffle", [call.args[0]], [call.outputs[0]])
     call.companions()
 
@@ -331,7 +350,12 @@ def pixel_unshuffle(call: Call) -> None:
 
 @aten("channel_shuffle", "native_channel_shuffle")
 def channel_shuffle(call: Call) -> None:
-    call.emit("shuffle", [call.args[0]])
+    x, groups = call.args[0], int(call["groups"])
+    n, c, *places = x.shape
+    (apart,) = call.emit("reshape", [x], [(n, groups, c // groups, *places)])
+    perm = (0, 2, 1, *range(3, x.dim() + 1))
+    (turned,) = call.emit("permute", [apart], [(n, c // groups, groups, *places)], perm=perm)
+    call.emit("reshape", [turned])
 
 
 _KINDS = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}

@@ -1,0 +1,166 @@
+"""How often two views of one tensor meet the same entry.
+
+Along an axis of the base, each view's index is a sum of digits of its own indices, start + sum_j stride_j digit_j, or it
+is averaged over. `chances` gives, for one axis of the base and every pattern of the views' axes (same or different
+index along each), the chance that both have the same index there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..canonical.layout import Axis, Cut, Digit, Layout, Repeat, size_of
+
+Array = NDArray[np.float64]
+LARGEST = 2**18
+"""Grids of indices beyond this are not counted out."""
+
+
+class Use(NamedTuple):
+    """One digit of a view's index and the stride that it has in the base: stride · ((i_axis // low) % size)."""
+
+    axis: int
+    low: int
+    size: int
+    stride: int
+
+
+class Index(NamedTuple):
+    """An index of the base as the view has it; around a circle of `size` places."""
+
+    uses: tuple[Use, ...]
+    start: int
+    size: int
+
+
+def index_of(view: Layout, root: Axis) -> Index | None:
+    """None: averaged over. Raises ValueError where the axis was cut in a way that is not followed."""
+    uses: list[Use] = []
+    start, found, total = 0, False, 1
+    for axis, parts in enumerate(view.axes):
+        low = 1
+        for part in reversed(parts):
+            if not isinstance(part, Repeat):
+                if part.root == root:
+                    uses.append(Use(axis, low, part.size, part.stride))
+                    total *= part.size
+                    found = True
+                elif isinstance(part.root, Cut) and _holds(part.root, root):
+                    cut = part.root
+                    if cut.of != (Digit(root, 1, root.size),) or part.stride != 1 or part.size != cut.size:
+                        raise ValueError("a part of a part")
+                    uses.append(Use(axis, low, part.size, cut.step))
+                    start, total, found = start + cut.start, root.size, True
+            low *= part.size
+    for digit, index in view.fixed:
+        if digit.root == root:
+            start, total, found = start + digit.stride * index, total * digit.size, True
+        elif isinstance(digit.root, Cut) and _holds(digit.root, root):
+            raise ValueError("a place of a part")
+    if not found:
+        return None
+    if total != root.size:
+        raise ValueError("some digits are averaged over")
+    return Index(tuple(sorted(uses)), start, root.size)
+
+
+def _holds(cut: Cut, root: Axis) -> bool:
+    return any(
+        isinstance(part, Digit) and (part.root == root or (isinstance(part.root, Cut) and _holds(part.root, root)))
+        for part in cut.of
+    )
+
+
+def chances(one: Index | None, two: Index | None, shape: Sequence[int], size: int) -> Array:
+    """The chance of the same index for every pattern, as an array that broadcasts to (2,) * len(shape)."""
+    flat = np.ones((1,) * len(shape))
+    if one is None or two is None:
+        return flat / size
+    if one == two:
+        for axis in {use.axis for use in one.uses}:
+            n = shape[axis]
+            if n < 2:
+                continue
+            seen = int(np.prod([use.size for use in one.uses if use.axis == axis]))
+            flat = flat * _along(axis, len(shape), 1.0, (n / seen - 1) / (n - 1))
+        return flat
+    axes = sorted({use.axis for use in (*one.uses, *two.uses)})
+    if len(axes) == 1 or (len(one.uses) == len(two.uses) == 1):
+        if len(axes) == 1:
+            a, b = _values(one, shape[axes[0]]), _values(two, shape[axes[0]])
+            n = len(a)
+            same = float(np.mean(a == b))
+            pairs = float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size))
+            return flat * _along(axes[0], len(shape), same, (pairs - n * same) / max(n * (n - 1), 1))
+        a, b = _values(one, shape[one.uses[0].axis]), _values(two, shape[two.uses[0].axis])
+        return flat * float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size)) / (len(a) * len(b))
+    return _counted(one, two, shape, size, axes)
+
+
+def _along(axis: int, ndim: int, same: float, different: float) -> Array:
+    return np.array([same, different]).reshape([2 if a == axis else 1 for a in range(ndim)])
+
+
+def _values(index: Index, n: int) -> NDArray[np.int64]:
+    """The index of the base for every index of the one axis that is used (a fixed one: for any axis)."""
+    i = np.arange(n)
+    made = np.full(n, index.start)
+    for use in index.uses:
+        made = made + use.stride * ((i // use.low) % use.size)
+    return made % index.size
+
+
+def _counted(one: Index, two: Index, shape: Sequence[int], size: int, axes: Sequence[int]) -> Array:
+    """Count over the grid of all axes involved; patterns by inclusion and exclusion."""
+    grid = [shape[a] for a in axes]
+    if int(np.prod(grid)) > LARGEST:
+        raise ValueError("too many indices to count")
+    places = np.indices(grid)
+    made = []
+    for index in (one, two):
+        values = np.full(grid, index.start)
+        for use in index.uses:
+            values = values + use.stride * ((places[axes.index(use.axis)] // use.low) % use.size)
+        made.append(values % index.size)
+    table = np.empty((2,) * len(axes))
+    for free in np.ndindex(*table.shape):  # 1: the indices along this axis are drawn apart
+        kept = [k for k, apart in enumerate(free) if not apart]
+        moved = [
+            np.moveaxis(m, kept, range(len(kept))).reshape(int(np.prod([grid[k] for k in kept])), -1) for m in made
+        ]
+        found = 0.0
+        for row, other in zip(*moved, strict=True):
+            found += float(np.bincount(row, minlength=size) @ np.bincount(other, minlength=size)) / row.size**2
+        table[free] = found / len(moved[0])
+    for k, n in enumerate(grid):  # apart = same / n + (1 - 1/n) different
+        if n > 1:
+            same, apart = np.take(table, 0, axis=k), np.take(table, 1, axis=k)
+            table = np.stack([same, (apart - same / n) / (1 - 1 / n)], axis=k)
+    full = [1] * len(shape)
+    for axis in axes:
+        full[axis] = 2
+    return table.reshape(full)
+
+
+def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layout, shape: Sequence[int]) -> Array:
+    """A table over the patterns of the base's axes as one over those of two views of it."""
+    table = table.reshape(table.shape + (1,) * len(shape))
+    for number, n in enumerate(sizes):
+        if n == 1:
+            table = table[0]
+            continue
+        root = Axis(base, number, n)
+        g = chances(index_of(one, root), index_of(two, root), shape, n)
+        table = g * table[0] + (1.0 - g) * table[1]
+    return np.broadcast_to(table, (2,) * len(shape))
+
+
+def widths(shape: Sequence[int], view: Layout) -> bool:
+    """Whether the view has the axes of a pattern (an axis that nothing depends on may be empty)."""
+    return len(view.axes) == len(shape) and all(
+        not parts or size_of(parts) == n for parts, n in zip(view.axes, shape, strict=True)
+    )

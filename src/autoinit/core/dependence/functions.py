@@ -1,0 +1,39 @@
+"""Functions of two correlated Gaussian sources that are not the same."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..expression import Expr, X, apply
+from ..gaussian import cross_analyse
+from ..signal import Signal
+
+Array = NDArray[np.float64]
+
+
+@lru_cache(maxsize=1024)
+def of_standard(expr: Expr, mean: float, deviation: float) -> Expr:
+    """f(mean + deviation z) as a function of a standard normal z."""
+    if expr is X:
+        return apply("add", apply("mul", X, deviation), mean)
+    if not expr.args:
+        return expr
+    return apply(expr.name, *(of_standard(arg, mean, deviation) for arg in expr.args), params=expr.params)
+
+
+def covariance_of_functions(f: Signal, g: Signal, sources: Array) -> Array:
+    """cov(f(u), g(v)) for covariances of the sources u and v, by Hermite series in their correlation."""
+    u, v = f.source, g.source
+    spread = sqrt(max(u.variance * v.variance, 0.0))
+    if spread <= 0.0:
+        return np.zeros_like(sources)
+    together = cross_analyse(
+        of_standard(f.expr, u.mean, sqrt(u.variance)), of_standard(g.expr, v.mean, sqrt(v.variance)), 0.0, 1.0
+    )
+    rho = np.clip(sources / spread, -1.0, 1.0)
+    apart = float(np.asarray(together.pair(np.zeros(1))).flat[0])
+    return np.asarray(together.pair(rho.ravel()), float).reshape(sources.shape) - apart
