@@ -11,7 +11,7 @@ Rewrite = Callable[[Tensor], Tensor]
 
 
 def _permuted(x: Tensor) -> Tensor:
-    order = list(range(1, x.dim())) + [0]
+    order = [*range(1, x.dim()), 0]
     return x.permute(order).permute([order.index(k) for k in range(x.dim())])
 
 
@@ -92,5 +92,5 @@ REWRITES: dict[str, Rewrite] = {
     "flip twice": lambda x: x.flip(0).flip(0),
     "write": _written,
     "write into zeros": _written_into_zeros,
-    "negative twice": lambda x: -(-x),
+    "negative twice": lambda x: x.neg().neg(),
 }

@@ -186,9 +186,7 @@ def _same_root(a: Term, b: Term) -> Array:
 def _coincidence(wa: float, wb: float, pick_a: Any, pick_b: Any, n: int) -> tuple[float, float]:
     """P(same entry | same place), P(same entry | different places) along one axis of size n."""
     if pick_a != pick_b:
-        if isinstance(pick_a or pick_b, Moved) and (
-            pick_a is None or pick_b is None or isinstance(pick_a, type(pick_b))
-        ):
+        if all(pick is None or isinstance(pick, Moved) for pick in (pick_a, pick_b)):
             return elsewhere(pick_a, pick_b, max(wa, wb), n)
         return 0.0, 0.0
     window = min(max(wa, wb), float(n))

@@ -347,6 +347,9 @@ class Revisit:
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(self.node, slot)
 
+    def covariance(self, node: Node, slot: int, other: int) -> None:
+        """Parts of tensors have no values of their own to ask about."""
+
     def related(self, node: Node, slot: int, other: int) -> bool:
         return self.run.related(self.node, slot, other)
 

@@ -56,11 +56,9 @@ FORMS: dict[str, Callable[[Path], Path]] = {
     "UCI": lambda p: write(p, uci()),
     "UCI in a folder": lambda p: write(p, {f"adult/{name}": content for name, content in uci().items()}),
     "UCI's archive": lambda p: zipped(p / "adult.zip", {**uci(), "Index": b"x"}).parent,
-    "the wheel": lambda p: (
-        zipped(
-            p / "aif360-0.3.0rc0-py3-none-any.whl", {f"aif360/data/raw/adult/{n}": c for n, c in uci().items()}
-        ).parent
-    ),
+    "the wheel": lambda p: zipped(
+        p / "aif360-0.3.0rc0-py3-none-any.whl", {f"aif360/data/raw/adult/{n}": c for n, c in uci().items()}
+    ).parent,
     "PMLB": lambda p: write(p, {"adult.tsv.gz": gzip.compress(pmlb().encode())}),
     "PMLB in its folder": lambda p: write(p, {"adult/adult.tsv.gz": gzip.compress(pmlb().encode())}),
     "PMLB's file itself": lambda p: write(p, {"adult.tsv.gz": gzip.compress(pmlb().encode())}) / "adult.tsv.gz",

@@ -2,8 +2,8 @@
 
 The index along an axis is a number in mixed radix. `Digit(root, stride, size)` is one digit of it, (i // stride) % size
 of the index i of its root; digits side by side are one digit again. An axis of a view is a tuple of digits, and so
-splitting, merging, moving, adding and dropping axes is bookkeeping in which ways there and back cancel. A root is an axis
-of the base, or a `Cut`: some places of what was an axis before. `Repeat` is an index that nothing depends on.
+splitting, merging, moving, adding and dropping axes is bookkeeping in which ways there and back cancel. A root is an
+axis of the base, or a `Cut`: some places of what was an axis before. `Repeat` is an index that nothing depends on.
 """
 
 from __future__ import annotations

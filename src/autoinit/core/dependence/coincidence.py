@@ -1,7 +1,7 @@
 """How often two views of one tensor meet the same entry.
 
-Along an axis of the base, each view's index is a sum of digits of its own indices, start + sum_j stride_j digit_j, or it
-is averaged over. `chances` gives, for one axis of the base and every pattern of the views' axes (same or different
+Along an axis of the base, each view's index is a sum of digits of its own, start + sum_j stride_j digit_j, or it is
+averaged over. `chances` gives, for one axis of the base and every pattern of the views' axes (same or different
 index along each), the chance that both have the same index there.
 """
 

@@ -104,9 +104,9 @@ class Joint:
             together = cross_moment(u, v) - u.mean * v.mean
             return pushed(together, a.base, u.shape, a, _renamed(b, a.base), shape)
         if u.shape == v.shape and (u.source is not u or v.source is not v):
-            sources = self._source(a.base), self._source(b.base)
-            if sources != (None, None) and None not in sources:
-                inner = self._between(*(self._view(x, u.ndim) for x in sources if x is not None), u.shape)
+            one, two = self._source(a.base), self._source(b.base)
+            if one is not None and two is not None:
+                inner = self._between(self._view(one, u.ndim), self._view(two, v.ndim), u.shape)
                 if not inner.any():
                     return nothing
                 return pushed(covariance_of_functions(u, v, inner), a.base, u.shape, a, _renamed(b, a.base), shape)

@@ -77,7 +77,9 @@ class Site:
         shape = shape_after(kind, settings, incoming, name)
         weights = KINDS[kind].count(settings, incoming) > 0
         owner = self._owners.setdefault(shared, name) if shared is not None and weights else name
-        self.layers.append(Layer(name, kind, pairs(settings), tuple(inputs), shape, owner if owner != name else None))
+        self.layers.append(
+            Layer(name, kind, pairs(settings), tuple(inputs), shape, owner if owner != name else None)
+        )
         self._shapes[name] = shape
         self._calls[call] = name
         return name

@@ -155,6 +155,7 @@ def whole_network(learning_rate: tuple[float, float]) -> dict[str, Range]:
     return {"learning_rate": Real(*learning_rate, log=True), "initialization": Choice(*SCHEMES)}
 
 
+
 def _written(ranges: Ranges) -> dict[str, Any]:
     return {name: range_to_dict(given) for name, given in ranges}
 

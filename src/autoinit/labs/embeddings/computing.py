@@ -59,9 +59,8 @@ class Embeddings(Parts):
         return Examples(self.views[rng.integers(0, len(self.views), count), np.arange(count)], self.train.labels)
 
 
-def embeddings(
-    images: Images, network: Pretrained, *, views: int = 0, seed: int = 0, augmentation: Augmentation = Augmentation()
-) -> Embeddings:  # noqa: B008 (it is frozen)
+def embeddings(images: Images, network: Pretrained, *, views: int = 0, seed: int = 0,
+               augmentation: Augmentation = Augmentation()) -> Embeddings:  # noqa: B008 (it is frozen)
     """What `network` makes of the three parts, and of `views` random views of every training image.
 
     seed: of the views; view k of image i is the same whatever else is computed.
