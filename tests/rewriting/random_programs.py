@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from .programs import ROWS, TOKENS, WIDTH
+from tests.rewriting.programs import ROWS, TOKENS, WIDTH
 
 FUNCTIONS: tuple[Callable[[Tensor], Tensor], ...] = (
     torch.relu, torch.tanh, torch.sigmoid, nn.functional.gelu, lambda x: x * torch.sigmoid(x), lambda x: x**2,

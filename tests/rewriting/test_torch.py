@@ -15,11 +15,10 @@ from torch import nn
 import autoinit
 from benchmarks.models import MODELS
 from benchmarks.trials import inputs_of
-
-from .inserting import Rewritten, Wanted
-from .programs import PROGRAMS, shape_of
-from .random_programs import SHAPE, RandomProgram
-from .rewrites import REWRITES
+from tests.rewriting.inserting import Rewritten, Wanted
+from tests.rewriting.programs import PROGRAMS, shape_of
+from tests.rewriting.random_programs import SHAPE, RandomProgram
+from tests.rewriting.rewrites import REWRITES
 
 CLOSE = 1e-6
 NAMES = tuple(REWRITES)

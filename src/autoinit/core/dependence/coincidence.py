@@ -1,19 +1,20 @@
 """How often two views of one tensor meet the same entry.
 
 Along an axis of the base, each view's index is a sum of digits of its own, start + sum_j stride_j digit_j, or it is
-averaged over. `chances` gives, for one axis of the base and every pattern of the views' axes (same or different
-index along each), the chance that both have the same index there.
+averaged over. `chances` gives, for one axis of the base, the chance that both have the same index there, where along
+each of their own axes they have the same index or each any one; from that follow the patterns "same or different".
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..canonical.layout import Axis, Cut, Digit, Layout, Repeat, size_of
+from ..canonical.layout import Axis, Cut, Digit, Layout, Repeat
 
 Array = NDArray[np.float64]
 LARGEST = 2**18
@@ -76,29 +77,28 @@ def _holds(cut: Cut, root: Axis) -> bool:
 
 
 def chances(one: Index | None, two: Index | None, shape: Sequence[int], size: int) -> Array:
-    """The chance of the same index for every pattern, as an array that broadcasts to (2,) * len(shape)."""
+    """The chance of the same index, as an array that broadcasts to (2,) * len(shape): along each axis the views have
+    the same index (0), or each has any of its own (1)."""
     flat = np.ones((1,) * len(shape))
     if one is None or two is None:
         return flat / size
     if one == two:
         for axis in {use.axis for use in one.uses}:
-            n = shape[axis]
-            if n < 2:
-                continue
-            seen = int(np.prod([use.size for use in one.uses if use.axis == axis]))
-            flat = flat * _along(axis, len(shape), 1.0, (n / seen - 1) / (n - 1))
+            flat = flat * _along(axis, len(shape), 1.0, 1.0 / prod(use.size for use in one.uses if use.axis == axis))
         return flat
     axes = sorted({use.axis for use in (*one.uses, *two.uses)})
     if len(axes) == 1 or (len(one.uses) == len(two.uses) == 1):
         if len(axes) == 1:
             a, b = _values(one, shape[axes[0]]), _values(two, shape[axes[0]])
-            n = len(a)
-            same = float(np.mean(a == b))
-            pairs = float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size))
-            return flat * _along(axes[0], len(shape), same, (pairs - n * same) / max(n * (n - 1), 1))
+            return flat * _along(axes[0], len(shape), float(np.mean(a == b)), _meet(a, b, size))
         a, b = _values(one, shape[one.uses[0].axis]), _values(two, shape[two.uses[0].axis])
-        return flat * float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size)) / (len(a) * len(b))
+        return flat * _meet(a, b, size)
     return _counted(one, two, shape, size, axes)
+
+
+def _meet(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> float:
+    """The chance that one of the first and one of the second are the same."""
+    return float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size)) / (len(a) * len(b))
 
 
 def _along(axis: int, ndim: int, same: float, different: float) -> Array:
@@ -115,7 +115,7 @@ def _values(index: Index, n: int) -> NDArray[np.int64]:
 
 
 def _counted(one: Index, two: Index, shape: Sequence[int], size: int, axes: Sequence[int]) -> Array:
-    """Count over the grid of all axes involved; patterns by inclusion and exclusion."""
+    """Count over the grid of all axes involved."""
     grid = [shape[a] for a in axes]
     if int(np.prod(grid)) > LARGEST:
         raise ValueError("too many indices to count")
@@ -134,12 +134,8 @@ def _counted(one: Index, two: Index, shape: Sequence[int], size: int, axes: Sequ
         ]
         found = 0.0
         for row, other in zip(*moved, strict=True):
-            found += float(np.bincount(row, minlength=size) @ np.bincount(other, minlength=size)) / row.size**2
+            found += _meet(row, other, size)
         table[free] = found / len(moved[0])
-    for k, n in enumerate(grid):  # apart = same / n + (1 - 1/n) different
-        if n > 1:
-            same, apart = np.take(table, 0, axis=k), np.take(table, 1, axis=k)
-            table = np.stack([same, (apart - same / n) / (1 - 1 / n)], axis=k)
     full = [1] * len(shape)
     for axis in axes:
         full[axis] = 2
@@ -156,11 +152,9 @@ def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layo
         root = Axis(base, number, n)
         g = chances(index_of(one, root), index_of(two, root), shape, n)
         table = g * table[0] + (1.0 - g) * table[1]
-    return np.broadcast_to(table, (2,) * len(shape))
-
-
-def widths(shape: Sequence[int], view: Layout) -> bool:
-    """Whether the view has the axes of a pattern (an axis that nothing depends on may be empty)."""
-    return len(view.axes) == len(shape) and all(
-        not parts or size_of(parts) == n for parts, n in zip(view.axes, shape, strict=True)
-    )
+    table = np.array(np.broadcast_to(table, (2,) * len(shape)))
+    for axis, n in enumerate(shape):  # apart = same / n + (1 - 1/n) different
+        if n > 1:
+            same, apart = np.take(table, 0, axis=axis), np.take(table, 1, axis=axis)
+            table = np.stack([same, (apart - same / n) / (1.0 - 1.0 / n)], axis=axis)
+    return table

@@ -1,0 +1,130 @@
+"""Tensors that depend on each other: the output's mean square over draws is what was asked for, within 5 %.
+
+Linear → what is tried → Linear. The tolerance is 5 % and what the mean over the draws leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import autoinit
+
+WIDTH, ROWS, TOKENS, DRAWS = 64, 32, 8, 16
+
+
+class Net(nn.Module):
+    def __init__(self, compute: Callable[[Any, Tensor], Tensor], layers: dict[str, nn.Module], **shapes: Any) -> None:
+        super().__init__()
+        self.compute, self.layers = compute, nn.ModuleDict(layers)
+        self.parts = nn.ParameterDict({name: nn.Parameter(torch.randn(shape)) for name, shape in shapes.items()})
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.compute(self, x)
+
+
+def linear(n: int = WIDTH, out: int = WIDTH) -> nn.Linear:
+    return nn.Linear(n, out)
+
+
+def between(f: Callable[[Tensor], Tensor]) -> Net:
+    return Net(lambda net, x: net.layers["after"](f(net.layers["before"](x))), {"before": linear(), "after": linear()})
+
+
+def turned(f: Callable[[Tensor], Tensor]) -> Net:
+    """The function on (rows, features, tokens)."""
+    return between(lambda x: f(x.transpose(1, 2)).transpose(1, 2))
+
+
+def messages(net: Net, x: Tensor) -> Tensor:
+    ones, others = x.unsqueeze(2).expand(-1, -1, TOKENS, -1), x.unsqueeze(1).expand(-1, TOKENS, -1, -1)
+    return net.layers["after"](torch.relu(net.layers["message"](torch.cat([ones, others], -1))).sum(2))
+
+
+def states(net: Net, x: Tensor) -> Tensor:
+    """The sum of all states of a residual stream."""
+    blocks = range(len(net.layers) - 1)
+    made = reduce(lambda known, k: [*known, known[-1] + net.layers[f"l{k}"](torch.relu(known[-1]))], blocks, [x])
+    return net.layers["after"](sum(made))
+
+
+def branch(net: Net, x: Tensor) -> Tensor:
+    h = net.layers["before"](x)
+    return net.layers["after"](torch.relu(h + net.layers["branch"](torch.relu(h))) - torch.relu(h))
+
+
+def again(net: Net, x: Tensor) -> Tensor:
+    total = sum(net.layers["head"](net.layers["before"](x)).unsqueeze(0).squeeze(0) for _ in range(8))
+    assert isinstance(total, Tensor)
+    return net.layers["after"](total)
+
+
+def written(net: Net, x: Tensor) -> Tensor:
+    out = torch.zeros(4, ROWS, TOKENS, WIDTH)
+    for k in range(4):
+        out[k] = (k + 1) * torch.relu(net.layers[f"l{k}"](x))
+    return net.layers["after"](out[3])
+
+
+def stacked(net: Net, x: Tensor) -> Tensor:
+    return net.layers["after"](torch.stack([(k + 1) * torch.relu(net.layers[f"l{k}"](x)) for k in range(4)])[3])
+
+
+def four() -> dict[str, nn.Module]:
+    return {**{f"l{k}": linear() for k in range(4)}, "after": linear()}
+
+
+PROGRAMS: dict[str, Callable[[], Net]] = {
+    "relu minus its mean": lambda: between(lambda x: torch.relu(x) - torch.relu(x).mean(1, keepdim=True)),
+    "square minus its mean": lambda: between(lambda x: x**2 - (x**2).mean(1, keepdim=True)),
+    "sigmoid minus its mean": lambda: between(lambda x: torch.sigmoid(x) - torch.sigmoid(x).mean(1, keepdim=True)),
+    "x + x, turned there and back": lambda: between(lambda x: x + x.transpose(1, 2).contiguous().transpose(1, 2)),
+    "x - x + x": lambda: between(lambda x: x - x.unsqueeze(1).squeeze(1) + x),
+    "gate, permuted there and back": lambda: between(lambda x: x * torch.sigmoid(x.permute(2, 0, 1).permute(1, 2, 0))),
+    "a head eight times": lambda: Net(again, {"before": linear(), "head": linear(), "after": linear()}),
+    "x minus its mean, turned": lambda: turned(lambda y: y - y.mean(1, keepdim=True)),
+    "relu minus its mean, turned": lambda: turned(lambda y: torch.relu(y) - torch.relu(y).mean(1, keepdim=True)),
+    "relu minus its largest": lambda: between(lambda x: torch.relu(x) - torch.relu(x).amax(1, keepdim=True)),
+    "x minus its largest feature": lambda: between(lambda x: x - x.amax(-1, keepdim=True)),
+    "written into zeros": lambda: Net(written, four()),
+    "stacked and selected": lambda: Net(stacked, four()),
+    "messages": lambda: Net(messages, {"message": linear(2 * WIDTH), "after": linear()}),
+    "a product of two parameters": lambda: Net(
+        lambda net, x: net.layers["after"](F.linear(x, net.parts["a"] @ net.parts["b"])), {"after": linear()},
+        a=(WIDTH, 8), b=(8, WIDTH),
+    ),
+    "neighbours": lambda: between(lambda x: x[:, 1:] - x[:, :-1]),
+    "neighbours after relu": lambda: between(lambda x: torch.relu(x[:, 1:]) - torch.relu(x[:, :-1])),
+    "x times its mean": lambda: between(lambda x: x * x.mean(1, keepdim=True)),
+    "relu of a sum minus relu": lambda: Net(branch, {"before": linear(), "branch": linear(), "after": linear()}),
+    "the sum of all states": lambda: Net(states, {**{f"l{k}": linear() for k in range(25)}, "after": linear()}),
+    "a running sum": lambda: between(lambda x: x - x.cumsum(1) / TOKENS),
+    "relu minus a local mean": lambda: turned(lambda y: torch.relu(y) - F.avg_pool1d(torch.relu(y), 3, 1, 1)),
+    "relu minus a local maximum": lambda: turned(lambda y: torch.relu(y) - F.max_pool1d(torch.relu(y), 3, 1, 1)),
+    "rolled": lambda: between(lambda x: x - x.roll(1, 1)),
+    "flipped": lambda: between(lambda x: x + x.flip(1)),
+    "layer norm by hand": lambda: between(
+        lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_mean_square(name: str) -> None:
+    net = PROGRAMS[name]()
+    plan = autoinit.plan(net, (ROWS, TOKENS, WIDTH), warn=False)
+    found = []
+    for seed in range(DRAWS):
+        plan.apply(net, seed=seed, warn=False)
+        x = torch.randn(ROWS, TOKENS, WIDTH, generator=torch.Generator().manual_seed(1000 + seed))
+        with torch.no_grad():
+            found.append(float(net(x).square().mean()))
+    uncertain = float(np.std(found)) / np.sqrt(DRAWS)
+    assert float(np.mean(found)) == pytest.approx(1.0, abs=0.05 + 2 * uncertain)
