@@ -47,6 +47,9 @@ class FakeContext:
     def kept(self, node: Node, slot: int) -> bool:
         return slot in self.kept_slots
 
+    def covariance(self, node: Node, slot: int, other: int) -> None:
+        """Rules are tested without a graph: there is nothing to ask."""
+
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
 
