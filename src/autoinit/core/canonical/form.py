@@ -148,16 +148,17 @@ class _Form:
 
     def _put_together(self, node: Node) -> list[Layout] | None:
         axis, out = node.attrs["axis"], node.outputs[0]
-        layouts = [self.layout(ref) for ref in node.inputs]
+        pieces = [ref for ref in node.inputs if ref is not None and (node.op == "stack" or ref.shape[axis])]
+        layouts = [self.layout(ref) for ref in pieces]
         if node.op == "stack":
             layouts = [None if x is None else x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for x in layouts]
         whole = [x for x in layouts if x is not None]
-        if len(whole) == len(layouts):
+        if layouts and len(whole) == len(layouts):
             made = whole[0] if len(whole) == 1 else self._again(whole, axis) or glued(whole, axis)
             if made is not None:
                 return [made]
-        sizes = [1 if node.op == "stack" else ref.shape[axis] for ref in node.inputs if ref is not None]
-        if len(sizes) == len(node.inputs) and 0 not in sizes:
+        sizes = [1 if node.op == "stack" else ref.shape[axis] for ref in pieces]
+        if sizes:
             self.pieces[out.id] = Pieces(axis, tuple(sizes), tuple(layouts))
         return None
 
