@@ -37,6 +37,9 @@ class Given:
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(node, slot)
 
+    def covariance(self, node: Node, slot: int, other: int) -> None:
+        """Parameters vary together as their recipes say, not as the graph does."""
+
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
 
