@@ -8,6 +8,7 @@ each of their own axes they have the same index or each any one; from that follo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from ..canonical.layout import Axis, Cut, Digit, Layout, Repeat
 
 Array = NDArray[np.float64]
-LARGEST = 2**18
+LARGEST = 2**16
 """Grids of indices beyond this are not counted out."""
 
 
@@ -76,7 +77,8 @@ def _holds(cut: Cut, root: Axis) -> bool:
     )
 
 
-def chances(one: Index | None, two: Index | None, shape: Sequence[int], size: int) -> Array:
+@lru_cache(maxsize=4096)
+def chances(one: Index | None, two: Index | None, shape: tuple[int, ...], size: int) -> Array:
     """The chance of the same index, as an array that broadcasts to (2,) * len(shape): along each axis the views have
     the same index (0), or each has any of its own (1)."""
     flat = np.ones((1,) * len(shape))
@@ -99,6 +101,14 @@ def chances(one: Index | None, two: Index | None, shape: Sequence[int], size: in
 def _meet(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> float:
     """The chance that one of the first and one of the second are the same."""
     return float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size)) / (len(a) * len(b))
+
+
+def _meet_in_rows(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> float:
+    """The mean over rows of the chance that one of the first's row and one of the second's are the same."""
+    rows = np.arange(len(a))[:, None] * size
+    (one, many), (two, more) = (np.unique(x + rows, return_counts=True) for x in (a, b))
+    _, i, j = np.intersect1d(one, two, assume_unique=True, return_indices=True)
+    return float(many[i] @ more[j]) / (a.shape[1] * b.shape[1] * len(a))
 
 
 def _along(axis: int, ndim: int, same: float, different: float) -> Array:
@@ -132,10 +142,7 @@ def _counted(one: Index, two: Index, shape: Sequence[int], size: int, axes: Sequ
         moved = [
             np.moveaxis(m, kept, range(len(kept))).reshape(int(np.prod([grid[k] for k in kept])), -1) for m in made
         ]
-        found = 0.0
-        for row, other in zip(*moved, strict=True):
-            found += _meet(row, other, size)
-        table[free] = found / len(moved[0])
+        table[free] = _meet_in_rows(moved[0], moved[1], size)
     full = [1] * len(shape)
     for axis in axes:
         full[axis] = 2
@@ -150,7 +157,7 @@ def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layo
             table = table[0]
             continue
         root = Axis(base, number, n)
-        g = chances(index_of(one, root), index_of(two, root), shape, n)
+        g = chances(index_of(one, root), index_of(two, root), tuple(shape), n)
         table = g * table[0] + (1.0 - g) * table[1]
     table = np.array(np.broadcast_to(table, (2,) * len(shape)))
     for axis, n in enumerate(shape):  # apart = same / n + (1 - 1/n) different
