@@ -108,7 +108,8 @@ def _meet_in_rows(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> floa
     rows = np.arange(len(a))[:, None] * size
     (one, many), (two, more) = (np.unique(x + rows, return_counts=True) for x in (a, b))
     _, i, j = np.intersect1d(one, two, assume_unique=True, return_indices=True)
-    return float(many[i] @ more[j]) / (a.shape[1] * b.shape[1] * len(a))
+    met = float(np.dot(many[i], more[j]))
+    return met / float(a.shape[1] * b.shape[1] * len(a))
 
 
 def _along(axis: int, ndim: int, same: float, different: float) -> Array:
