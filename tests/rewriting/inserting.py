@@ -18,7 +18,7 @@ class Inserting(TorchFunctionMode):
 
     def __init__(self, wanted: Wanted) -> None:
         super().__init__()
-        self.wanted, self.count, self.depth = wanted, 0, 0
+        self.wanted, self.count = wanted, 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))

@@ -44,7 +44,7 @@ def _axes(node: Node, operand: Value) -> dict[Axis, Parts | None]:
     return made
 
 
-def _operand(joint: Joint, node: Node, ref: Value, view: Layout, coefficient: float) -> Part:
+def _operand(node: Node, ref: Value, view: Layout, coefficient: float) -> Part:
     return Part(coefficient, through(view, ref.id, _axes(node, ref)))
 
 
@@ -53,21 +53,21 @@ def _elementwise(joint: Joint, node: Node, view: Layout) -> Form:
     data = [(k, ref) for k, ref in enumerate(node.inputs) if isinstance(ref, Value)]
     if fn in ("add", "sub") and len(node.inputs) == 2:
         signs = (1.0, 1.0 if fn == "add" else -1.0)
-        return [_operand(joint, node, ref, view, signs[k]) for k, ref in data]
+        return [_operand(node, ref, view, signs[k]) for k, ref in data]
     if fn == "mul" and len(node.inputs) == 2:
         means = [joint.mean(node, k) for k in (0, 1)]
         if any(m is None for m in means):
             return None
-        return [_operand(joint, node, ref, view, float(means[1 - k] or 0.0)) for k, ref in data if means[1 - k]]
+        return [_operand(node, ref, view, float(means[1 - k] or 0.0)) for k, ref in data if means[1 - k]]
     if len(data) == 1 and all(ref is None or isinstance(ref, Value) for ref in node.inputs):
         slope = joint.slope(node.outputs[0], data[0][1])
-        return None if slope is None else [_operand(joint, node, data[0][1], view, slope)]
+        return None if slope is None else [_operand(node, data[0][1], view, slope)]
     return None
 
 
 def _same(joint: Joint, node: Node, view: Layout) -> Form:
     x = node.inputs[0]
-    return [_operand(joint, node, x, view, 1.0)] if isinstance(x, Value) else []
+    return [_operand(node, x, view, 1.0)] if isinstance(x, Value) else []
 
 
 def _kept_axes(node: Node, operand: Value, gone: set[int], keepdim: bool) -> dict[Axis, Parts | None]:
@@ -110,7 +110,7 @@ def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
     if level <= 0.0:
         return None
     factor = sqrt(max(made.variance, 0.0) / level)
-    parts = [_operand(joint, node, x, view, factor)]
+    parts = [_operand(node, x, view, factor)]
     if centre:
         rest = {Axis(out.id, k, n): None if k in axes else digit(x.id, k, n) for k, n in enumerate(x.shape) if n > 1}
         parts.append(Part(-factor, through(view, x.id, rest)))
