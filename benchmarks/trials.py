@@ -15,7 +15,7 @@ from torch import nn
 import autoinit
 from autoinit.baselines import lsuv
 from autoinit.core.options import DISTRIBUTIONS
-from autoinit.core.plan import Plan, TensorPlan
+from autoinit.core.plan.plan import Plan, TensorPlan
 from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.measure import record
 from autoinit.measurement import key_of

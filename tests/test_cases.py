@@ -52,7 +52,7 @@ def with_parameters(model: nn.Module) -> nn.Module:
     return model if any(True for _ in model.parameters()) else Beside(model)
 
 
-def last(model: nn.Module, inputs: Any, **options: Any) -> autoinit.core.plan.TensorPlan:
+def last(model: nn.Module, inputs: Any, **options: Any) -> autoinit.core.plan.plan.TensorPlan:
     """The prediction for the model's output, weights as they are."""
     plan = autoinit.check(with_parameters(model), inputs, **options)
     return plan.tensors[plan.outputs[0]]

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import autoinit
-from autoinit.core import retrace
+from autoinit.core.dependence import sampling_fallback as retrace
 from autoinit.measurement import key_of
 
 

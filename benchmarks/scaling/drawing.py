@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import nn
 
 import autoinit
-from autoinit.core.draws import Draw
+from autoinit.core.drawing import Draw
 from autoinit.frontends.torch.filling import fill
 
 from ..timing import Result, best

@@ -10,9 +10,9 @@ from .api import check, forget_rule, initialize, measure, plan, rule
 from .centred import centered
 from .classic import AutoInit
 from .core.inputs import Input
-from .core.outcome import RuleSet
-from .core.plan import Plan
-from .core.signal import Signal, independent
+from .core.plan.plan import Plan
+from .core.signal.signal import Signal, independent
+from .core.solve.outcome import RuleSet
 from .errors import AutoInitError, AutoInitWarning
 from .memoryless import meta
 from .watching import watch

@@ -10,10 +10,10 @@ from typing import Any
 
 from .core.checks import brief
 from .core.options import Options, read_count, read_options
-from .core.outcome import RuleSet
-from .core.plan import Plan
-from .core.preflight import Preflight
-from .core.trusting import guarded
+from .core.plan.plan import Plan
+from .core.plan.preflight import Preflight
+from .core.solve.outcome import RuleSet
+from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
 from .measurement import Measurement, compare
 from .rules import RULES
@@ -108,7 +108,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
     return RuleSet({**RULES, **neutral}), {**_USER_RULES, **own}
 
 
-KEYS = "keys are layer classes, functions, or ops of autoinit.core.ops.VOCABULARY"
+KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.ops.VOCABULARY"
 
 
 def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") -> OptionError:

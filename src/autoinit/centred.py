@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .core.activations import FUNCTIONS
-from .core.gaussian_mean import gaussian_mean, table_mean
+from .core.gaussian.activations import FUNCTIONS
+from .core.gaussian.mean_of_values import gaussian_mean, table_mean
 from .errors import OptionError
 
 

@@ -8,8 +8,8 @@ from typing import Any
 from . import api
 from .core.inputs import Input
 from .core.options import DISTRIBUTIONS
-from .core.plan import Plan
-from .core.signal import Signal, iid
+from .core.plan.plan import Plan
+from .core.signal.signal import Signal, iid
 from .errors import OptionError
 
 Estimator = Callable[..., tuple[float, float]]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .core.plan import Plan, TensorPlan
+from .core.plan.plan import Plan, TensorPlan
 from .names import shown
 
 Key = tuple[str, str, int, int]

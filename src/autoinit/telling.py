@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from .core.plan import Plan
+from .core.plan.plan import Plan
 from .errors import AutoInitWarning
 from .names import shown
 

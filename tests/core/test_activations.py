@@ -8,8 +8,8 @@ import warnings
 import numpy as np
 import pytest
 
-from autoinit.core.activations import FUNCTIONS, register
-from autoinit.core.elementwise import SELU_ALPHA, SELU_SCALE
+from autoinit.core.gaussian.activations import FUNCTIONS, register
+from autoinit.core.gaussian.functions import SELU_ALPHA, SELU_SCALE
 
 UNARY = [
     "relu",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autoinit.core.features import Features, split_axes
-from autoinit.core.graph import Graph, Node, ParameterView, Value
+from autoinit.core.graph.features import Features, split_axes
+from autoinit.core.graph.graph import Graph, Node, ParameterView, Value
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from autoinit import Plan
 from autoinit.core.files import replace_bytes, replace_text, replacing, replacing_path, save_figure
-from autoinit.core.plan import Note, ParameterPlan
+from autoinit.core.plan.plan import Note, ParameterPlan
 from tests.interrupting import everywhere
 
 ROOT = Path(__file__).parents[2]
@@ -88,7 +88,7 @@ def test_row_13_a_full_disk(tmp_path: Path) -> None:
 import resource, signal, sys
 from pathlib import Path
 from autoinit import Plan
-from autoinit.core.plan import Note
+from autoinit.core.plan.plan import Note
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 path = Path(sys.argv[1])
 plan = Plan("Net", "torch", 1.0, "normal", 0, True, [], [], [])

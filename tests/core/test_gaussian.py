@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from autoinit.core.expression import Expr, X, apply, constant, evaluate
-from autoinit.core.gaussian import Analysis, analyse, analyse_callable, cross_analyse
-from autoinit.core.quadrature import integrate
+from autoinit.core.gaussian.expression import Expr, X, apply, constant, evaluate
+from autoinit.core.gaussian.integrals import Analysis, analyse, analyse_callable, cross_analyse
+from autoinit.core.gaussian.quadrature import integrate
 
 
 def test_cases_where_naive_quadrature_fails() -> None:

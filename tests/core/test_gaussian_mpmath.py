@@ -11,9 +11,9 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from autoinit.core.activations import FUNCTIONS
-from autoinit.core.expression import X, apply
-from autoinit.core.gaussian import analyse
+from autoinit.core.gaussian.activations import FUNCTIONS
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.gaussian.integrals import analyse
 
 
 def _sigmoid(x: Any) -> Any:

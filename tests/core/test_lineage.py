@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoinit.core.exchangeable import sample
-from autoinit.core.expression import X, apply
-from autoinit.core.lineage import MOST_TERMS, aligned, averaged, combination, cross_moment, joined, picked
-from autoinit.core.signal import Array, Signal, iid
+from autoinit.core.dependence.lineage import MOST_TERMS, aligned, averaged, combination, cross_moment, joined, picked
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.samples import sample
+from autoinit.core.signal.signal import Array, Signal, iid
 
 SHAPE = (3, 4, 5)
 
@@ -58,7 +58,7 @@ def against_samples(x: Signal, u: Signal, v: Signal, run: Callable[[Any], tuple[
 
 def mean_of(x: Signal, *axes: int) -> Signal:
     """The mean over axes, broadcast back, with its terms."""
-    from autoinit.core.sliding import averaged_over
+    from autoinit.core.signal.axis_maps import averaged_over
 
     windows = tuple(float(n) if a in axes else 1.0 for a, n in enumerate(x.shape))
     K = averaged_over(x.K, axes, x.shape)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.expression import X, apply
-from autoinit.core.marginal import (
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.marginal import (
     ORDERS,
     POINTS,
     ShapedAnalysis,
@@ -17,7 +17,7 @@ from autoinit.core.marginal import (
     normal_points,
     points_of,
 )  # fmt: skip
-from autoinit.core.signal import Signal, iid
+from autoinit.core.signal.signal import Signal, iid
 
 from ..rules.harness import components
 

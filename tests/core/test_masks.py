@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.masks import dead_entries
+from autoinit.core.signal.masks import dead_entries
 
 
 @pytest.mark.parametrize(

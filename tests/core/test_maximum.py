@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from autoinit.core.expression import Expr, X, apply, evaluate
-from autoinit.core.gaussian import analyse
-from autoinit.core.maximum import extreme_correlation, extreme_moments, max_moments, max_pair
+from autoinit.core.gaussian.expression import Expr, X, apply, evaluate
+from autoinit.core.gaussian.integrals import analyse
+from autoinit.core.gaussian.maximum import extreme_correlation, extreme_moments, max_moments, max_pair
 
 RELU, ABS, TANH, GELU = (apply(name, X) for name in ("relu", "abs", "tanh", "gelu"))
 

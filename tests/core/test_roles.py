@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from autoinit.core.graph import Node, ParameterView, Value
-from autoinit.core.roles import gain_slots
+from autoinit.core.graph.graph import Node, ParameterView, Value
+from autoinit.core.graph.roles import gain_slots
 
 
 def product(*inputs, **attrs) -> Node:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.expression import apply
-from autoinit.core.signal import Signal, iid
+from autoinit.core.gaussian.expression import apply
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.rules.contract import linear_map
 
 DRAWS = 20000
@@ -34,7 +34,7 @@ def test_squares_at_two_places_of_a_channel(inputs: int, width: int) -> None:
 
 def test_standardised_rows_have_one_length() -> None:
     """Rows of fixed length take 2/width off: what is left is the covariance of the features that they read."""
-    from autoinit.core.volatility import contracted
+    from autoinit.core.signal.volatility import contracted
 
     x = iid((2, 16))
     free, fixed = (float(contracted(x, 1, 16, fixed_norm=f)[1, 0]) for f in (False, True))
@@ -43,7 +43,7 @@ def test_standardised_rows_have_one_length() -> None:
 
 def test_taps_at_different_places_average() -> None:
     """k taps at uncorrelated places leave 1/k of the effect, at identical places all of it."""
-    from autoinit.core.volatility import over_taps
+    from autoinit.core.signal.volatility import over_taps
 
     apart = iid((4, 8, 9))
     together = Signal((4, 8, 9), 0.0, np.stack([iid((4, 8)).K] * 2, axis=-1))

@@ -6,7 +6,7 @@ from math import atanh, exp, tanh
 
 import pytest
 
-from autoinit.core.scale import find_scale
+from autoinit.core.solve.scale import find_scale
 
 
 @pytest.mark.parametrize("degree", [0.5, 1.0, 2.0, 4.0])

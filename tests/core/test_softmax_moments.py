@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from autoinit.core.expression import X, apply
-from autoinit.core.gaussian import analyse
-from autoinit.core.softmax_moments import logsumexp_moments, pair_moments, sum_of_squares
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.gaussian.integrals import analyse
+from autoinit.core.gaussian.softmax_moments import logsumexp_moments, pair_moments, sum_of_squares
 
 SIGMOID = apply("sigmoid", X)
 

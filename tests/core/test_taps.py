@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoinit.core.taps import Border, Taps, border, flat_border
+from autoinit.core.signal.borders import Border, Taps, border, flat_border
 
 AXES = [
     Taps(8, 8, 3, 1, 1, 1),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.expression import X, apply
-from autoinit.core.signal import Signal, iid
-from autoinit.core.volatility import LARGEST, contracted, moments_shifted, scatter, square_covariance, summed
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, iid
+from autoinit.core.signal.volatility import LARGEST, contracted, moments_shifted, scatter, square_covariance, summed
 from autoinit.rules.contract import linear_map
 
 from ..rules.harness import components

@@ -529,7 +529,7 @@ def test_row_integer_columns_inside_a_float_tensor(inputs: Any) -> None:
 
 
 def test_columns_of_a_described_input() -> None:
-    """The formulas of `core.columns` against a large sample: standard errors of 0.5 % of each moment."""
+    """The formulas of `core.signal.columns` against a large sample: standard errors of 0.5 % of each moment."""
     given = Input((20000, 3), mean=[1.0, -2.0, 5.0], variance=[1.0, 4.0, 0.0], vocabulary={2: 7}, correlation={1: 0.5})
     sample, signal = given.sample(np.random.default_rng(0)), given.signal()
     assert sorted(set(sample[:, 2])) == list(range(7))
@@ -545,7 +545,7 @@ def test_columns_of_a_described_input() -> None:
 
 def test_like_columns_of_a_batch_are_pooled() -> None:
     """Noise has no unlike columns, whatever its size: single columns would only add scatter."""
-    from autoinit.core.columns import unlike_axes
+    from autoinit.core.signal.columns import unlike_axes
 
     for shape in ((4, 64), (8, 16), (64, 256), (16, 3, 8, 8), (1000, 5), (2, 100), (1, 7), (2, 50, 6), (1, 3, 16, 16)):
         for seed in range(20):

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
-from autoinit.core.plan import CenterPlan, Note  # noqa: E402
+from autoinit.core.plan.plan import CenterPlan, Note  # noqa: E402
 from autoinit.errors import AutoInitError, AutoInitWarning, PlanError, TraceError  # noqa: E402
 from autoinit.names import shown, shown_in  # noqa: E402
 

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 import autoinit
-from autoinit.core.ranges import bounds
+from autoinit.core.gaussian.ranges import bounds
 from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.measure import record
 from autoinit.measurement import key_of
@@ -182,7 +182,7 @@ def test_bounded_functions_behind_narrow_layers(
 
 
 def test_the_range_of_an_expression() -> None:
-    from autoinit.core.expression import X, apply
+    from autoinit.core.gaussian.expression import X, apply
 
     assert bounds(apply("sin", X)) == (-1.0, 1.0)
     assert bounds(apply("mul", apply("sin", X), apply("add", apply("cos", X), 2.0))) == (-3.0, 3.0)
@@ -344,8 +344,8 @@ def test_products_of_scattered_rows(own: bool) -> None:
 
 def test_a_volatility_that_cannot_be_is_not_kept() -> None:
     """V(S) < -1 made powers of negative numbers: NaN in detection networks (SiLU behind batch norm)."""
-    from autoinit.core.expression import X, apply
-    from autoinit.core.signal import Signal
+    from autoinit.core.gaussian.expression import X, apply
+    from autoinit.core.signal.signal import Signal
 
     K = np.array([[1.0, 0.2], [0.2, 0.1]])
     for V in (np.array([[0.5, -1.7], [-3.0, -1.2]]), np.full((2, 2), np.nan), np.array([[-2.0, -5.0], [0.1, 50.0]])):

@@ -28,7 +28,7 @@ def good() -> dict:
     """A plan with everything: weights, biases of both kinds, a centred activation, a note."""
     plan = autoinit.plan(net(), X, center="bias")
     plan.centers = autoinit.plan(net(), X, center="activation").centers
-    plan.notes = [autoinit.core.plan.Note("info", "0", "a note")]
+    plan.notes = [autoinit.core.plan.plan.Note("info", "0", "a note")]
     made = plan.to_dict()
     assert [p["action"] for p in made["parameters"]] == ["set", "centre", "set", "centre"] and made["centers"]
     made["parameters"][1]["parts"][0].update(kind="constant", std=0.0)
@@ -108,7 +108,7 @@ def test_no_file(tmp_path: Path) -> None:
 def test_an_endless_file(monkeypatch) -> None:
     if not Path("/dev/zero").exists():
         pytest.skip("no /dev/zero")
-    monkeypatch.setattr("autoinit.core.plan_file.LARGEST_FILE", 10**6)
+    monkeypatch.setattr("autoinit.core.plan.file.LARGEST_FILE", 10**6)
     refused(Path("/dev/zero"), "too large")
 
 

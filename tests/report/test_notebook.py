@@ -76,6 +76,6 @@ def test_names_from_strangers_are_text() -> None:
     plan.model = "<img src=x onerror=alert(1)>"
     for row in plan.tensors:
         row.module = f"<script>{row.module}</script>"
-    plan.notes.append(autoinit.core.plan.Note("warning", "<b>", "</div><svg>"))
+    plan.notes.append(autoinit.core.plan.plan.Note("warning", "<b>", "</div><svg>"))
     made = Table(plan._repr_html_())
     assert made.tags == {"div", "table", "thead", "tbody", "tr", "th", "td"}

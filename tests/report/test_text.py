@@ -64,7 +64,7 @@ def test_measurement_table() -> None:
 
 def test_warnings_are_shown_before_the_table() -> None:
     plan = autoinit.plan(net(), (16, 10))
-    plan.notes += [autoinit.core.plan.Note("warning", f"layer {k}", "x" * 200) for k in range(9)]
+    plan.notes += [autoinit.core.plan.plan.Note("warning", f"layer {k}", "x" * 200) for k in range(9)]
     lines = str(plan).splitlines()
     assert lines[1].startswith("warning: layer 0")
     assert any(line.startswith("... and 3 more") for line in lines)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from autoinit.core.exchangeable import sample
-from autoinit.core.graph import Node, Value
-from autoinit.core.signal import Signal, from_array
+from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.samples import sample
+from autoinit.core.signal.signal import Signal, from_array
 from autoinit.rules.registry import RULES
 
 torch.set_num_threads(1)

@@ -8,8 +8,8 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.attention  # noqa: F401
-from autoinit.core.contraction import einsum_moments, matmul_moments
-from autoinit.core.signal import Signal, from_array, iid
+from autoinit.core.signal.contraction import einsum_moments, matmul_moments
+from autoinit.core.signal.signal import Signal, from_array, iid
 
 from .harness import check, compare, components, measure, predict
 
@@ -71,7 +71,7 @@ def test_causal_softmax(x):
 
 
 def _draws(x, count):
-    from autoinit.core.exchangeable import sample
+    from autoinit.core.signal.samples import sample
 
     rng = np.random.default_rng(5)
     return [sample(x, rng, None) for _ in range(count)]

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.contract  # noqa: F401
-from autoinit.core.signal import Signal, from_array, iid
+from autoinit.core.signal.signal import Signal, from_array, iid
 from autoinit.frontends.torch.lowering.chance import equal_chance
 
 from .harness import compare, components, measure

@@ -14,8 +14,8 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.contract  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.signal import Signal, iid
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, iid
 
 from .harness import components
 from .weighted import check_fresh, check_kept, predicted

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.expression import apply
-from autoinit.core.graph import Node, Value
-from autoinit.core.positive import sign_of
-from autoinit.core.signal import Signal, iid
+from autoinit.core.gaussian.expression import apply
+from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.positive import sign_of
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.rules import RULES
 
 from .harness import FakeContext

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import autoinit.rules  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.signal import Signal, constant, iid
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, constant, iid
 
 from .harness import predict
 

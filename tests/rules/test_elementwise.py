@@ -17,8 +17,8 @@ import autoinit.rules.merge
 import autoinit.rules.pool
 import autoinit.rules.reduce
 import autoinit.rules.shape  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.signal import Signal, from_array, iid
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, from_array, iid
 
 from .harness import check, compare, components, measure, predict
 

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.normalize  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.lineage import cross_moment
-from autoinit.core.signal import Signal, constant, from_array, iid
+from autoinit.core.dependence.lineage import cross_moment
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, constant, from_array, iid
 
 from .harness import check, components, measure, predict
 

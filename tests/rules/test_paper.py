@@ -19,7 +19,7 @@ from torch import Tensor, nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
-from autoinit.core.ops import VOCABULARY  # noqa: E402
+from autoinit.core.graph.ops import VOCABULARY  # noqa: E402
 from autoinit.rules import RULES, paper, paper_contractions, paper_layers  # noqa: E402
 
 torch.set_num_threads(1)

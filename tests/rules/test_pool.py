@@ -7,9 +7,9 @@ import pytest
 import torch.nn.functional as F
 
 import autoinit.rules.pool  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.lineage import cross_moment
-from autoinit.core.signal import Signal, iid
+from autoinit.core.dependence.lineage import cross_moment
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, iid
 
 from .harness import check, components, measure, predict
 

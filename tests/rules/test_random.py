@@ -9,9 +9,9 @@ import torch.nn.functional as F
 
 import autoinit.rules.normalize
 import autoinit.rules.random  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.lineage import cross_moment
-from autoinit.core.signal import Signal, iid
+from autoinit.core.dependence.lineage import cross_moment
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, iid
 
 from .harness import check, compare, components, measure, predict
 

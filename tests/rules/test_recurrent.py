@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 import autoinit.rules.recurrent as recurrent
-from autoinit.core.graph import Node, Value
-from autoinit.core.signal import constant
+from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.signal import constant
 
 from .harness import FakeContext, compare, components, measure
 

@@ -9,9 +9,9 @@ import torch
 
 import autoinit.rules.cumulative
 import autoinit.rules.reduce  # noqa: F401
-from autoinit.core.expression import X, apply
-from autoinit.core.lineage import cross_moment
-from autoinit.core.signal import Signal, constant, iid
+from autoinit.core.dependence.lineage import cross_moment
+from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.signal import Signal, constant, iid
 
 from .harness import check, components, measure, predict
 

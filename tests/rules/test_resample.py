@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.resample  # noqa: F401
-from autoinit.core.signal import Signal, iid
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.rules.resample import _weights
 
 from .harness import check, components, predict

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autoinit.core.graph import Node, Value
-from autoinit.core.signal import Signal, from_array
+from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.signal import Signal, from_array
 from autoinit.rules.registry import RULES
 
 from .harness import FakeContext, compare, measure

@@ -10,7 +10,7 @@ import warnings
 from typing import Any
 
 from ..api import front_end_of
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import OptionError
 from .schemes import SCHEMES, known_scheme
 

@@ -18,7 +18,7 @@ import keras
 
 from ..api import plan as analyse
 from ..core.inputs import Input
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..frontends.custom import CustomRules
 from ..frontends.keras.measure import Key, mean_and_variance, replayed
 from ..frontends.keras.tape import Entry

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..api import front_end_of
 from ..api import plan as analyse
-from ..core.plan import ParameterPlan, PartPlan, Plan
+from ..core.plan.plan import ParameterPlan, PartPlan, Plan
 from ..errors import InputError, OptionError, PlanError
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, api
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import AutoInitError
 from ..measurement import Measurement
 from ..names import shown

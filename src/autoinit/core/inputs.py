@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from .checks import brief, numbers, real, whole
-from .columns import Described
-from .columns import measured as measured_columns
-from .exchangeable import eigenvalues, sample
-from .signal import Array, Signal
+from .signal.columns import Described
+from .signal.columns import measured as measured_columns
+from .signal.samples import eigenvalues, sample
+from .signal.signal import Array, Signal
 
 UNKNOWN_BATCH = 64
 """Size taken for an axis given as None: large enough for its statistics to have settled."""

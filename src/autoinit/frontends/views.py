@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.graph import Constant, ParameterView, Shape
+from ..core.graph.graph import Constant, ParameterView, Shape
 
 
 def contiguous_strides(shape: Shape) -> Shape:

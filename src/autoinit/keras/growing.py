@@ -13,14 +13,14 @@ import keras
 import numpy as np
 from keras import KerasTensor
 
-from ..core.build import build_plan
-from ..core.graph import Graph
+from ..core.graph.graph import Graph
 from ..core.inputs import Input
 from ..core.options import Options
-from ..core.outcome import RuleSet
-from ..core.plan import Plan
-from ..core.propagate import propagate
-from ..core.signal import Signal
+from ..core.plan.plan import Plan
+from ..core.signal.signal import Signal
+from ..core.solve.build import build_plan
+from ..core.solve.interpreter import propagate
+from ..core.solve.outcome import RuleSet
 from ..frontends.custom import CustomRules
 from ..frontends.keras.front import NAME
 from ..frontends.keras.inputs import Leaf

@@ -17,10 +17,10 @@ from keras.src.backend.common.stateless_scope import in_stateless_scope
 from keras.src.initializers.random_initializers import compute_fans
 from numpy.typing import NDArray
 
-from ..core.draws import Draw
+from ..core.drawing import Draw
 from ..core.options import Options, read_options
-from ..core.plan import ParameterPlan, PartPlan
-from ..core.weights import c_strides
+from ..core.plan.plan import ParameterPlan, PartPlan
+from ..core.plan.weights import c_strides
 from ..frontends.keras.apply import apply
 from ..frontends.keras.variables import values_of
 from .growing import growing_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
-from ..core.plan import ParameterPlan, Plan, TensorPlan
+from ..core.plan.plan import ParameterPlan, Plan, TensorPlan
 from ..measurement import Measurement, Moments, key_of
 from ..names import shown
 

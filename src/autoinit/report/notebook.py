@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..measurement import Measurement
 from .data import first_problem, layer_rows, measured_rows
 from .fold import Fold, fold

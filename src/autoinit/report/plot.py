@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import OptionError
 from ..measurement import Measurement
 from ..names import shown

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..measurement import Measurement
 from .layout import WIDTH
 from .text import measurement_table, table

@@ -1,7 +1,7 @@
 """The rules, one small file per family. Importing this package registers all of them."""
 
-from ..core.outcome import RuleSet
-from ..core.signal import independent as _forget
+from ..core.signal.signal import independent as _forget
+from ..core.solve.outcome import RuleSet
 from . import (
     affine,
     attention,

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.graph import Node
-from ..core.lineage import aligned
-from ..core.signal import Signal, from_array
+from ..core.dependence.lineage import aligned
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal, from_array
 from .registry import Context, rule
 
 

@@ -1,6 +1,6 @@
 """Softmax, log-softmax and scaled dot-product attention.
 
-Attention is the matmul rule for the logits, the softmax of `core.rows`, and the matmul rule again; with
+Attention is the matmul rule for the logits, the softmax of `masked_softmax`, and the matmul rule again; with
 P_t = E[sum p^2] of row t the output there has
 
     E[y^2] = P_t K_v(0) + (1 - P_t) K_v(k)  (+ a correction),
@@ -24,15 +24,15 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.contraction import einsum_moments, matmul_moments
-from ..core.graph import Node
-from ..core.masks import dead_entries
-from ..core.row_masks import Mask, causal_mask, unchanging
-from ..core.rows import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
-from ..core.signal import Array, Signal, from_array
-from ..core.sliding import placed
-from ..core.softmax_moments import logsumexp_moments
-from ..core.volatility import pair_volatility
+from ..core.gaussian.softmax_moments import logsumexp_moments
+from ..core.graph.graph import Node
+from ..core.signal.axis_maps import placed
+from ..core.signal.contraction import einsum_moments, matmul_moments
+from ..core.signal.masked_softmax import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
+from ..core.signal.masks import dead_entries
+from ..core.signal.row_masks import Mask, causal_mask, unchanging
+from ..core.signal.signal import Array, Signal, from_array
+from ..core.signal.volatility import pair_volatility
 from .random import masked
 from .registry import Context, rule
 

@@ -12,9 +12,9 @@ from math import pi, sqrt
 
 import numpy as np
 
-from ..core import axes as K_axes
-from ..core.graph import Node
-from ..core.signal import Signal
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.signal import Signal
 from .registry import Context, rule
 
 DOUBT = "the parts of a complex number are not alike"

@@ -15,15 +15,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import axes as K_axes
-from ..core.contraction import einsum_moments
-from ..core.fine import MOST_AXES, fine_of, merged, remember
-from ..core.graph import Node, Reference
-from ..core.lineage import aligned
-from ..core.positive import exponential, is_nonnegative
-from ..core.signal import Signal
-from ..core.sliding import averaged_over
-from ..core.volatility import contracted, pair_volatility
+from ..core.dependence.lineage import aligned
+from ..core.graph.graph import Node, Reference
+from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import averaged_over
+from ..core.signal.contraction import einsum_moments
+from ..core.signal.merged_axes import MOST_AXES, fine_of, merged, remember
+from ..core.signal.positive import exponential, is_nonnegative
+from ..core.signal.signal import Signal
+from ..core.signal.volatility import contracted, pair_volatility
 from .attention import shared_input
 from .registry import Context, rule
 from .shape import permuted, reshaped

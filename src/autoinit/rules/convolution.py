@@ -1,7 +1,7 @@
 """Convolutions: grouped, depthwise, dilated, strided, transposed, of any rank, with their borders.
 
 A convolution is a contraction over the channels of a group and the taps of its kernel (see `contract`); two places
-share taps as `core.taps` counts them, borders included.
+share taps as `core.signal.borders` counts them, borders included.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from math import prod
 
 import numpy as np
 
-from ..core.graph import Node
-from ..core.signal import Array, Signal, settle_singletons
-from ..core.sliding import averaged_over, transform
-from ..core.taps import Border, Taps, border, flat_border
-from ..core.volatility import contracted, over_taps
+from ..core.graph.graph import Node
+from ..core.signal.axis_maps import averaged_over, transform
+from ..core.signal.borders import Border, Taps, border, flat_border
+from ..core.signal.signal import Array, Signal, settle_singletons
+from ..core.signal.volatility import contracted, over_taps
 from .contract import ByVariance, is_fresh, kept_cross, with_bias
 from .registry import Context, rule
 
@@ -24,7 +24,7 @@ from .registry import Context, rule
 def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
     """Convolution of any rank: grouped, depthwise, dilated, strided, transposed.
 
-    The fan is channels per group times the effective taps of each axis (`core.taps`), which accounts for borders
+    The fan is channels per group times the effective taps of each axis (`borders`), which accounts for borders
     and for the stride of a transposed convolution.
     """
     plan = ConvShape(node, x)

@@ -1,6 +1,6 @@
 """Cumulative sums, products and extremes along an axis: y_t is the reduction of the first t entries.
 
-For sums the matrix of `core.sliding` has Q = n(n+1)/2, row totals 1..n and column totals n..1; it is exact,
+For sums the matrix of `core.signal.axis_maps` has Q = n(n+1)/2, row totals 1..n and column totals n..1; it is exact,
 and E[y_t^2] = t K(same) + t (t - 1) K(different) is returned as a profile.
 """
 
@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.expression import apply
-from ..core.extremes import Window, maximum_over
-from ..core.graph import Node
-from ..core.lineage import LAST
-from ..core.positive import sign_of, signed
-from ..core.signal import Array, Signal
-from ..core.sliding import transform
+from ..core.dependence.lineage import LAST
+from ..core.gaussian.expression import apply
+from ..core.graph.graph import Node
+from ..core.signal.axis_maps import transform
+from ..core.signal.positive import sign_of, signed
+from ..core.signal.signal import Array, Signal
+from ..core.signal.window_maximum import Window, maximum_over
 from .registry import Context, rule
 
 RUNNING = "running sum of"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.graph import Node
-from ..core.signal import Signal
-from ..core.trusting import called
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal
+from ..core.solve.trusting import called
 from .registry import Context, rule
 
 

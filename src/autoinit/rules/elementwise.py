@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.expression import Expr, X, apply, evaluate
-from ..core.fine import fine_of, remember
-from ..core.graph import Node
-from ..core.lineage import aligned, combination, cross_moment, joined
-from ..core.marginal import Sum, matters
-from ..core.placed import per_place
-from ..core.positive import sign_of, signed
-from ..core.resemblance import LINEAR, SUM
-from ..core.signal import Array, Signal, constant, from_array
-from ..core.statistic import factor_at, statistic_of
-from ..core.volatility import TRUSTED, bounded, square_covariance, summed
+from ..core.dependence.lineage import aligned, combination, cross_moment, joined
+from ..core.dependence.shared_weights import LINEAR, SUM
+from ..core.gaussian.expression import Expr, X, apply, evaluate
+from ..core.graph.graph import Node
+from ..core.signal.marginal import Sum, matters
+from ..core.signal.merged_axes import fine_of, remember
+from ..core.signal.placed import per_place
+from ..core.signal.positive import sign_of, signed
+from ..core.signal.signal import Array, Signal, constant, from_array
+from ..core.signal.statistic import factor_at, statistic_of
+from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
 from .cumulative import remaining_sum
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
@@ -246,7 +246,7 @@ def product_of(
 
 
 def _remembering(product: Signal, u: Signal, v: Signal) -> Signal:
-    """A product is linear in each of its factors (`core.lineage` asks for that)."""
+    """A product is linear in each of its factors (`core.dependence.lineage` asks for that)."""
     product.memo[LINEAR] = tuple((g.mean, x) for x, g in ((u, v), (v, u)) if g.mean != 0.0)  # type: ignore[assignment]
     return product
 
@@ -320,7 +320,7 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 def two_sources(fn: str, params: tuple[float, ...], operands: list[Operand], shape: tuple[int, ...]) -> Signal:
     """Any other f(u, v) of different sources: moments on a 2-D Gauss grid; the covariance is split into the part
     linear in u, the part linear in v, and a rest that needs both to coincide."""
-    from ..core.activations import FUNCTIONS
+    from ..core.gaussian.activations import FUNCTIONS
 
     signals = [s for s in operands if isinstance(s, Signal)]
     grids: list[Array] = []

@@ -7,12 +7,11 @@ from math import prod
 
 import numpy as np
 
-from ..core.exchangeable import sample
-from ..core.expression import X
-from ..core.graph import Node
-from ..core.signal import Signal, constant
-from ..core.unknown import measured
-from ..core.volatility import contracted
+from ..core.gaussian.expression import X
+from ..core.graph.graph import Node
+from ..core.signal.samples import measured, sample
+from ..core.signal.signal import Signal, constant
+from ..core.signal.volatility import contracted
 from .contract import ByVariance
 from .registry import Context, rule
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..core import axes as K_axes
-from ..core.expression import X, apply
-from ..core.graph import Node
-from ..core.lineage import aligned, cross_moment
-from ..core.masks import DEAD
-from ..core.positive import sign_of, signed
-from ..core.resemblance import PIECES
-from ..core.signal import Array, Profiles, Signal
+from ..core.dependence.lineage import aligned, cross_moment
+from ..core.dependence.shared_weights import PIECES
+from ..core.gaussian.expression import X, apply
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.masks import DEAD
+from ..core.signal.positive import sign_of, signed
+from ..core.signal.signal import Array, Profiles, Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
 
@@ -223,7 +223,7 @@ def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
     rows, columns = x.shape[-2:]
     make = np.tril if node.attrs["lower"] else np.triu
     live = make(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
-    from ..core.signal import from_array
+    from ..core.signal.signal import from_array
 
     keep = aligned(from_array(live), x.shape)
     return Signal(x.shape, x.mean * keep.mean, x.K * keep.K)

@@ -27,14 +27,14 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from ..core import axes as K_axes
-from ..core.exchangeable import eigenvalues
-from ..core.fine import Groups, refined
-from ..core.graph import Node
-from ..core.lineage import MOST_TERMS, Term, averaged, joined
-from ..core.positive import shifted
-from ..core.signal import Array, Profiles, Signal, constant
-from ..core.sliding import averaged_over, placed, transform
+from ..core.dependence.lineage import MOST_TERMS, Term, averaged, joined
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import averaged_over, placed, transform
+from ..core.signal.merged_axes import Groups, refined
+from ..core.signal.positive import shifted
+from ..core.signal.samples import eigenvalues
+from ..core.signal.signal import Array, Profiles, Signal, constant
 from .registry import Context, rule
 
 _MANY = 1000.0
@@ -170,7 +170,7 @@ def _normalised(
 
 
 def _eigen(K: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Array:
-    """Eigenvalues along `axes` (see `core.exchangeable`), the table kept along the others."""
+    """Eigenvalues along `axes` (see `core.signal.samples`), the table kept along the others."""
     for i in axes:
         n = shape[i]
         K = transform(K, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]))
@@ -193,7 +193,7 @@ def _only(K: Array, axes: tuple[int, ...]) -> Array:
 def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
     """(gains, mean): what dividing by sqrt(s + eps), s = mean of x^2, does to eigenvalues and mean of x.
 
-    The covariance has eigenvalues l_B with multiplicities d_B (see `core.exchangeable`), so for Gaussian x
+    The covariance has eigenvalues l_B with multiplicities d_B (see `core.signal.samples`), so for Gaussian x
     n s = sum_B l_B chi2(d_B). From 1/a = int exp(-a t) dt, the expected share of eigenspace B of the sum is
 
         E[l_B chi2(d_B) / (n s + n eps)] = int l_B d_B / (1 + 2 l_B t) phi(t) dt,

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from ..core.graph import Node
-from ..core.signal import Signal, iid
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal, iid
 from .registry import RULES, Context, Rule
 
 PAPER_CONTRACTIONS: dict[str, Rule] = {}

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..core.expression import Expr, X, apply, evaluate
-from ..core.graph import Node
-from ..core.maximum import extreme_moments
-from ..core.signal import Signal, constant, iid
+from ..core.gaussian.expression import Expr, X, apply, evaluate
+from ..core.gaussian.maximum import extreme_moments
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal, constant, iid
 from .registry import Context
 
 FUNCTION_OF = "function of"

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 from functools import wraps
 
-from ..core.graph import Node
-from ..core.ops import VOCABULARY
-from ..core.outcome import RuleSet
-from ..core.signal import Signal
-from ..core.unknown import simulate
+from ..core.graph.graph import Node
+from ..core.graph.ops import VOCABULARY
+from ..core.signal.signal import Signal
+from ..core.solve.no_rule import simulate
+from ..core.solve.outcome import RuleSet
 from . import paper_layers as layers
 from .paper_contractions import PAPER_CONTRACTIONS
 from .registry import RULES, Context, Rule

@@ -1,7 +1,7 @@
 """Pooling over windows: maximum, average, and power means.
 
-Average pooling is linear along each axis, so the matrices of `core.sliding` are exact for every stride,
-border and overlap. Maxima come from `core.extremes`. A p-norm pool is |x|^p, the (exact) window sum, and the
+Average pooling is linear along each axis, so the matrices of `core.signal.axis_maps` are exact for every stride,
+border and overlap. Maxima come from `window_maximum`. A p-norm pool is |x|^p, the (exact) window sum, and the
 p-th root.
 """
 
@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.expression import apply
-from ..core.extremes import Window, maximum_over
-from ..core.graph import Node
-from ..core.lineage import averaged
-from ..core.positive import exponential, is_nonnegative, mapped
-from ..core.signal import Array, Signal
-from ..core.sliding import transform, window_matrix, window_taps
+from ..core.dependence.lineage import averaged
+from ..core.gaussian.expression import apply
+from ..core.graph.graph import Node
+from ..core.signal.axis_maps import transform, window_matrix, window_taps
+from ..core.signal.positive import exponential, is_nonnegative, mapped
+from ..core.signal.signal import Array, Signal
+from ..core.signal.window_maximum import Window, maximum_over
 from .registry import Context, rule
 
 

@@ -15,9 +15,9 @@ from itertools import product
 
 import numpy as np
 
-from ..core.graph import Node
-from ..core.lineage import MOST_TERMS, Term, itself, joined
-from ..core.signal import Array, Signal, constant, iid
+from ..core.dependence.lineage import MOST_TERMS, Term, itself, joined
+from ..core.graph.graph import Node
+from ..core.signal.signal import Array, Signal, constant, iid
 from .registry import Context, rule
 
 ALPHA_PRIME = -1.7580993408473766

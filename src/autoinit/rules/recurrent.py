@@ -3,7 +3,7 @@
 The weights follow one scheme: input kernels Glorot uniform per gate (variance 2 / (inputs + hidden)),
 recurrent kernels and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM.
 Weights that are kept are described by their measured scale and bias instead. The cell is then simulated (see
-`core.cells`), once per set of numbers.
+`core.solve.recurrent_cells`), once per set of numbers.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.cells import GATES, CellWeights, Layout, Measured, simulate
-from ..core.graph import Node
-from ..core.signal import Signal
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal
+from ..core.solve.recurrent_cells import GATES, CellWeights, Layout, Measured, simulate
 from .registry import Context, rule
 from .shape import permuted
 
@@ -119,7 +119,7 @@ def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bo
 
 
 def _ordered(values: Any, order: Any) -> Any:
-    """Per gate, in the order of `core.cells`."""
+    """Per gate, in the order of `core.solve.recurrent_cells`."""
     return None if values is None else tuple(values[g] for g in order)
 
 

@@ -11,15 +11,15 @@ import math
 
 import numpy as np
 
-from ..core.expression import apply
-from ..core.extremes import Window, maximum_over
-from ..core.graph import Node
-from ..core.lineage import averaged
-from ..core.positive import exponential, is_nonnegative, mapped, shifted
-from ..core.signal import Array, Signal, constant
-from ..core.sliding import averaged_over
-from ..core.softmax_moments import logsumexp_moments
-from ..core.statistic import Statistic, remember
+from ..core.dependence.lineage import averaged
+from ..core.gaussian.expression import apply
+from ..core.gaussian.softmax_moments import logsumexp_moments
+from ..core.graph.graph import Node
+from ..core.signal.axis_maps import averaged_over
+from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted
+from ..core.signal.signal import Array, Signal, constant
+from ..core.signal.statistic import Statistic, remember
+from ..core.signal.window_maximum import Window, maximum_over
 from .attention import logsumexp_covariance
 from .pool import absolute_power
 from .registry import Context, rule

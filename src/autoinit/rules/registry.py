@@ -16,8 +16,8 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from ..core.graph import Node
-from ..core.signal import Signal
+from ..core.graph.graph import Node
+from ..core.signal.signal import Signal
 from ..errors import DuplicateRule
 
 Rule = Callable[..., Signal | tuple[Signal, ...]]

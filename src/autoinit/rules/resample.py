@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import axes as K_axes
-from ..core.graph import Node
-from ..core.signal import Array, Signal
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.signal import Array, Signal
 from .registry import Context, rule
 from .shape import moved
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core import axes as K_axes
-from ..core.expression import apply
-from ..core.extremes import Window, maximum_over
-from ..core.graph import Node
-from ..core.lineage import aligned
-from ..core.placed import Placed
-from ..core.signal import Array, Signal
+from ..core.dependence.lineage import aligned
+from ..core.gaussian.expression import apply
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.placed import Placed
+from ..core.signal.signal import Array, Signal
+from ..core.signal.window_maximum import Window, maximum_over
 from .reduce import product_along
 from .registry import Context, rule
 
@@ -39,7 +39,7 @@ def accumulate(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal
 def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     """y_j = the sum, mean, maximum, minimum or product of the n_j rows that go to place j; the base where none does.
 
-    With `include_self` the base is one more term of a sum or mean (`core.placed`). Extremes and products are worked
+    With `include_self` the base is one more term of a sum or mean (`placed`). Extremes and products are worked
     out for every number of rows that there is, and mixed.
     """
     a = node.attrs

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core import axes as K_axes
-from ..core.fine import MOST_AXES, merged
-from ..core.fine import remember as remember_fine
-from ..core.graph import Node
-from ..core.lineage import LAST, STATISTIC, Moved, aligned, picked
-from ..core.signal import Array, Profiles, Signal
+from ..core.dependence.lineage import LAST, STATISTIC, Moved, aligned, picked
+from ..core.graph.graph import Node
+from ..core.signal import axes as K_axes
+from ..core.signal.merged_axes import MOST_AXES, merged
+from ..core.signal.merged_axes import remember as remember_fine
+from ..core.signal.signal import Array, Profiles, Signal
 from .registry import Context, rule
 
 Move = Callable[[Signal], Signal]

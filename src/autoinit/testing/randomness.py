@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.draws.regions import Region
-from ..core.plan import PartPlan, Plan
+from ..core.drawing.regions import Region
+from ..core.plan.plan import PartPlan, Plan
 
 MOST_ENTRIES = 2**15
 """Of larger regions as many entries are looked at for ties."""

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.build import build_plan
-from ..core.graph import Constant, Graph, Node, Parameter, ParameterView, Reference, Value
+from ..core.graph.graph import Constant, Graph, Node, Parameter, ParameterView, Reference, Value
 from ..core.inputs import Input
 from ..core.options import Options
-from ..core.outcome import RuleSet
-from ..core.plan import Plan
-from ..core.propagate import propagate
+from ..core.plan.plan import Plan
+from ..core.solve.build import build_plan
+from ..core.solve.interpreter import propagate
+from ..core.solve.outcome import RuleSet
 from ..frontends.chance import equal_chance
 from ..rules import RULES
 from . import specs

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import autoinit
 
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import AutoInitError, PlanError
 from .randomness import violations
 from .reference import reference_plan, words

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import AutoInitError
 from ..names import shown
 from .observation import Observation, layer_names

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from math import isfinite, nan
 
-from ..core.plan import Plan, TensorPlan
+from ..core.plan.plan import Plan, TensorPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import ModelError, PlanError
 from ..frontends.torch.watching import parameter_shapes
 

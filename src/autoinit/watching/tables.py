@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..names import shown
 from .observation import Observation
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..api import check, front_end_of
 from ..core.files import replace_text
-from ..core.plan import Plan
+from ..core.plan.plan import Plan
 from ..errors import AutoInitError, PlanError
 from ..measurement import key_of
 from .observation import Observation, layer_names

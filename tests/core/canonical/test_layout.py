@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoinit.core.canonical.layout import Layout, of_base
-from autoinit.core.canonical.moves import glued
-from autoinit.core.canonical.pieces import Pieces, resolved
+from autoinit.core.graph.canonical.layout import Layout, of_base
+from autoinit.core.graph.canonical.moves import glued
+from autoinit.core.graph.canonical.pieces import Pieces, resolved
 from tests.core.canonical.views import BASE, followed, indices, moved, start, steps
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from autoinit.core.canonical.layout import Axis, Cut, Digit, Layout, Parts, Repeat, of_base, size_of
-from autoinit.core.canonical.moves import MOVES
-from autoinit.core.graph import Node, Value
+from autoinit.core.graph.canonical.layout import Axis, Cut, Digit, Layout, Parts, Repeat, of_base, size_of
+from autoinit.core.graph.canonical.moves import MOVES
+from autoinit.core.graph.graph import Node, Value
 
 BASE = (4, 6, 1, 12)
 Array = np.ndarray[Any, Any]

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from hypothesis import assume, given, settings
 
-from autoinit.core.canonical.layout import Axis, Layout
 from autoinit.core.dependence.coincidence import index_of, pushed
+from autoinit.core.graph.canonical.layout import Axis, Layout
 from tests.core.canonical.views import Array, followed, start, steps
 
 SHAPE = (3, 4, 2)

@@ -7,10 +7,10 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from autoinit.core.draws import Draw, centred_bias, slabs
-from autoinit.core.draws.regions import Region
-from autoinit.core.plan import ParameterPlan, PartPlan, Plan
-from autoinit.core.plan_check import check_writes
+from autoinit.core.drawing import Draw, centred_bias, slabs
+from autoinit.core.drawing.regions import Region
+from autoinit.core.plan.check import check_writes
+from autoinit.core.plan.plan import ParameterPlan, PartPlan, Plan
 from autoinit.errors import PlanError
 
 

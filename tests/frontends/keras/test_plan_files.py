@@ -11,7 +11,7 @@ from keras import layers
 
 import autoinit
 from autoinit import Plan
-from autoinit.core.plan import Note
+from autoinit.core.plan.plan import Note
 from autoinit.errors import PlanError
 from autoinit.frontends.keras.variables import as_array
 from tests.hostile.plan_cases import FILED, HARMLESS, WRITTEN, changed, content, damaged

@@ -6,7 +6,7 @@ import pytest
 from keras import layers, ops
 
 import autoinit
-from autoinit.core import retrace
+from autoinit.core.dependence import sampling_fallback as retrace
 from autoinit.frontends.custom import CustomRules
 from autoinit.frontends.keras.walk import walk
 

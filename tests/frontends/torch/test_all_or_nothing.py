@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
-from autoinit.core.draws import stretches  # noqa: E402
+from autoinit.core.drawing import stretches  # noqa: E402
 from autoinit.errors import OptionError, PlanError  # noqa: E402
 from tests.interrupting import everywhere  # noqa: E402
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
-from autoinit.core.graph import ParameterView  # noqa: E402
+from autoinit.core.graph.graph import ParameterView  # noqa: E402
 from autoinit.errors import PlanError  # noqa: E402
 from autoinit.frontends.views import contiguous_strides, relaid  # noqa: E402
 

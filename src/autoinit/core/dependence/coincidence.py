@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..canonical.layout import Axis, Cut, Digit, Layout, Repeat
+from ..graph.canonical.layout import Axis, Cut, Digit, Layout, Repeat
 
 Array = NDArray[np.float64]
 LARGEST = 2**16

@@ -6,8 +6,8 @@ from math import prod, sqrt
 
 import numpy as np
 
-from ..expression import evaluate
-from ..signal import Signal
+from ..gaussian.expression import evaluate
+from ..signal.signal import Signal
 
 _E = np.linspace(-8.0, 8.0, 1601)
 _Z, _W = np.polynomial.hermite_e.hermegauss(24)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..canonical.layout import Axis, Layout, Parts
-from ..graph import Node, Value
-from ..sliding import averaged_over
+from ..graph.canonical.layout import Axis, Layout, Parts
+from ..graph.graph import Node, Value
+from ..signal.axis_maps import averaged_over
 from .extreme import slope_of_extreme
 from .substitution import digit, through
 

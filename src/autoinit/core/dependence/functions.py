@@ -8,9 +8,9 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from ..expression import Expr, X, apply
-from ..gaussian import cross_analyse
-from ..signal import Signal
+from ..gaussian.expression import Expr, X, apply
+from ..gaussian.integrals import cross_analyse
+from ..signal.signal import Signal
 
 Array = NDArray[np.float64]
 

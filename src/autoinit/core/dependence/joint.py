@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..canonical.layout import Axis, Cut, Digit, Layout, Part, Repeat, of_base
-from ..graph import Node, ParameterView, Value
-from ..lineage import cross_moment
-from ..signal import Signal
+from ..graph.canonical.layout import Axis, Cut, Digit, Layout, Part, Repeat, of_base
+from ..graph.graph import Node, ParameterView, Value
+from ..signal.signal import Signal
 from .coincidence import pushed
 from .forms import FORMS
 from .functions import covariance_of_functions
+from .lineage import cross_moment
 from .substitution import Lost, through
 
 if TYPE_CHECKING:
-    from ..propagate import Propagation
+    from ..solve.interpreter import Propagation
 
 Array = NDArray[np.float64]
 MOST_STEPS = 300

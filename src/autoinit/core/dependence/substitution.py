@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..canonical.layout import (
+from ..graph.canonical.layout import (
     Axis,
     Cut,
     Digit,

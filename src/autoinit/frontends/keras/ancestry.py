@@ -1,4 +1,4 @@
-"""How values of the graph come about, by the tape: real ops for `core.retrace`.
+"""How values of the graph come about, by the tape: real ops for `core.dependence.sampling_fallback`.
 
 Starts are the model's inputs, what a contraction with weights makes, and what is drawn at random. Everything is worked
 out when the first question comes: most plans never ask.
@@ -15,7 +15,7 @@ from keras.src import backend
 from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
-from ...core.graph import Node, ParameterView, Value
+from ...core.graph.graph import Node, ParameterView, Value
 from .replay import run_entry, untouched_state
 from .tape import Entry, mapped
 from .variables import as_array, has_values

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...core.draws import Draw, centred_bias, slabs
-from ...core.draws.regions import Region
-from ...core.plan import ParameterPlan, Plan
+from ...core.drawing import Draw, centred_bias, slabs
+from ...core.drawing.regions import Region
+from ...core.plan.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centring import prepared

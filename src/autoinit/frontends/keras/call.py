@@ -11,7 +11,7 @@ import numpy as np
 from keras import KerasTensor
 from keras.src.backend.common.variables import Variable
 
-from ...core.graph import Constant, Node, ParameterView, Reference, Value
+from ...core.graph.graph import Constant, Node, ParameterView, Reference, Value
 from ..views import constant_view, permuted_view, reshaped_view
 
 if TYPE_CHECKING:

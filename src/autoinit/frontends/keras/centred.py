@@ -10,7 +10,7 @@ import keras
 from keras import layers, ops
 from keras.src.saving import serialization_lib
 
-from ...core.gaussian_mean import gaussian_mean
+from ...core.gaussian.mean_of_values import gaussian_mean
 from .variables import as_array
 
 LAYER = "CenteredLayer"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import keras
 from keras import KerasTensor, layers, ops
 
-from ...core.activation_calls import is_activation
-from ...core.centring import put_behind
-from ...core.graph import Node, Reference, Site, Value
-from ...core.plan import CenterPlan, Plan
+from ...core.graph.activation_calls import is_activation
+from ...core.graph.graph import Node, Reference, Site, Value
+from ...core.plan.plan import CenterPlan, Plan
+from ...core.solve.activation_centring import put_behind
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centred import Centered, CenteredLayer, as_it_was, centre_layer, centred_class, name_of
@@ -45,7 +45,7 @@ def activation_of(layer: Any) -> Any:
 
 
 class Marking:
-    """Puts a subtraction behind every activation that can be replaced; `core.centring` chooses the numbers."""
+    """Puts a subtraction behind every activation that can be replaced; `activation_centring` chooses the numbers."""
 
     def __init__(self, tracer: Tracer, model: Any) -> None:
         self.tracer = tracer

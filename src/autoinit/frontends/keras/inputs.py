@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.checks import brief, whole
 from ...core.inputs import UNKNOWN_BATCH, Input, measured_input
-from ...core.signal import Signal
+from ...core.signal.signal import Signal
 from ...errors import InputError
 from .tape import flattened, mapped
 from .variables import as_array, is_float

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core.graph import ParameterView
+from ...core.graph.graph import ParameterView
 from ..views import reshaped_view, viewed
 from .call import Call
 from .variables import is_float

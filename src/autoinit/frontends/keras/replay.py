@@ -16,7 +16,7 @@ from keras.src.backend.common.variables import AutocastScope, Variable
 from keras.src.ops.nn import ConvTranspose
 from numpy.typing import NDArray
 
-from ...core.graph import Constant
+from ...core.graph.graph import Constant
 from .apart import Apart, code_of
 from .call import is_tensor
 from .tape import Entry, Tape, mapped

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from keras import KerasTensor, Operation, ops
 
-from ...core.signal import Signal, iid
+from ...core.signal.signal import Signal, iid
 from .variables import values_of
 
 

@@ -24,7 +24,7 @@ from keras.src import backend
 from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
-from ...core.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ...core.graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
 from ..budget import Budget
 from ..custom import CustomRules

@@ -11,7 +11,7 @@ import numpy as np
 from keras.src.backend.common import global_state
 from numpy.typing import NDArray
 
-from ...core.graph import Parameter, ParameterView
+from ...core.graph.graph import Parameter, ParameterView
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""

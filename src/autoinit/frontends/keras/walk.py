@@ -10,8 +10,8 @@ import numpy as np
 from keras import KerasTensor
 from keras.src import backend
 
-from ...core.graph import Graph, Value
-from ...core.signal import Signal
+from ...core.graph.graph import Graph, Value
+from ...core.signal.signal import Signal
 from ...errors import AutoInitError, InputError, TraceError
 from ..budget import Budget
 from ..custom import CustomRules, patched_functions

@@ -1,4 +1,4 @@
-"""How values of the graph come about, by the origins of their tensors: real ops for `core.retrace`."""
+"""How values of the graph come about, by the origins of their tensors: real ops for `sampling_fallback`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from numpy.typing import NDArray
 
-from ...core.graph import Value
+from ...core.graph.graph import Value
 from .origins import LARGEST, Origin, run_once
 from .running import as_array
 

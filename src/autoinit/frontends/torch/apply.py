@@ -12,8 +12,8 @@ from functools import partial
 import torch
 from torch import nn
 
-from ...core.draws import Draw
-from ...core.plan import ParameterPlan, Plan
+from ...core.drawing import Draw
+from ...core.plan.plan import ParameterPlan, Plan
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centre import write_centred

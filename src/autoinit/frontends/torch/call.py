@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ...core.graph import Constant, Node, Reference, Value
+from ...core.graph.graph import Constant, Node, Reference, Value
 from .known import carries_signal, constant_of
 from .leaves import tensors_in
 from .running import runner

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...core.draws import Draw, centred_bias
-from ...core.draws.regions import Region
-from ...core.plan import ParameterPlan, PartPlan
+from ...core.drawing import Draw, centred_bias
+from ...core.drawing.regions import Region
+from ...core.plan.plan import ParameterPlan, PartPlan
 from .filling import as_numbers, drawn_pieces, held_pieces
 from .memory import distinct
 from .shards import Local, is_sharded

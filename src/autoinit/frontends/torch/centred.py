@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...core.gaussian_mean import gaussian_mean
+from ...core.gaussian.mean_of_values import gaussian_mean
 from ...errors import OptionError
 from .memory import put_back
 

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from ...core.activation_calls import is_activation
-from ...core.centring import put_behind
-from ...core.graph import Reference, Site, Value
-from ...core.plan import CenterPlan, Plan
+from ...core.graph.activation_calls import is_activation
+from ...core.graph.graph import Reference, Site, Value
+from ...core.plan.plan import CenterPlan, Plan
+from ...core.solve.activation_centring import put_behind
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centred import SHIFT, Centered, as_it_was, can_be_centred, centre, centred_class, function_of
@@ -37,7 +37,7 @@ class Open:
 
 
 class Marking:
-    """Puts a subtraction behind every module that is an activation; `core.centring` chooses the numbers."""
+    """Puts a subtraction behind every module that is an activation; `activation_centring` chooses the numbers."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer

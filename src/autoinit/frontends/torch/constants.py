@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from ...core.graph import Constant
+from ...core.graph.graph import Constant
 from .running import as_array
 
 SMALL = 4096

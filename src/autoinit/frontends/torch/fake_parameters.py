@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...core.graph import ParameterView
+from ...core.graph.graph import ParameterView
 from .origins import storage_of
 from .parameter_places import ParameterPlaces, in_c_order
 

@@ -1,4 +1,4 @@
-"""Writing what `core.draws` makes into a tensor, wherever and however it lies: on a device, rounded, transposed."""
+"""Writing what `core.drawing` makes into a tensor, wherever and however it lies: on a device, rounded, transposed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ...core.draws import Draw, slabs
+from ...core.drawing import Draw, slabs
 from .memory import distinct
 
 NO_NUMBERS = ("float8_e8m0fnu", "float4_e2m1fn_x2")

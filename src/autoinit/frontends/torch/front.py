@@ -7,11 +7,11 @@ from typing import Any
 
 from torch import nn
 
-from ...core.build import build_plan
 from ...core.options import Options
-from ...core.outcome import RuleSet
-from ...core.plan import Plan
-from ...core.propagate import propagate
+from ...core.plan.plan import Plan
+from ...core.solve.build import build_plan
+from ...core.solve.interpreter import propagate
+from ...core.solve.outcome import RuleSet
 from ...errors import ModelError
 from ..collection import no_garbage_collection
 from ..custom import CustomRules

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ...core.graph import Constant, Node, Value
+from ...core.graph.graph import Constant, Node, Value
 from .origins import FILLED, Origin, Origins, evaluated
 from .programs import program_of
 from .running import as_array

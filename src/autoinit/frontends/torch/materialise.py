@@ -11,10 +11,10 @@ from functools import partial
 
 from torch import nn
 
-from ...core.draws import Draw
-from ...core.draws.words import key_of
+from ...core.drawing import Draw
+from ...core.drawing.words import key_of
 from ...core.options import Options
-from ...core.plan import Plan
+from ...core.plan.plan import Plan
 from ...errors import PlanError
 from .memory import distinct
 from .names import tensors_of

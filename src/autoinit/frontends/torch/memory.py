@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from ...core.plan_check import repeats
+from ...core.plan.check import repeats
 
 
 def distinct(tensor: torch.Tensor) -> torch.Tensor:

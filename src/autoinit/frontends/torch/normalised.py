@@ -15,7 +15,7 @@ import torch
 from torch.nn.utils import parametrizations
 from torch.nn.utils.spectral_norm import SpectralNorm
 
-from ...core.signal import Signal, iid
+from ...core.signal.signal import Signal, iid
 from .shadow import Shadow
 
 MOST_ITERATED = 2**20

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ...core.graph import ParameterView
+from ...core.graph.graph import ParameterView
 from ..views import contiguous_strides, relaid
 from .origins import storage_of
 

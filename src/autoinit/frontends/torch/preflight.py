@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
-from ...core.preflight import TINY, Contents, Preflight
+from ...core.plan.preflight import TINY, Contents, Preflight
 from .names import Names, tensors_of, unwrapped
 from .remembering.built import was_built, was_written
 from .shards import is_sharded

@@ -11,7 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import _disable_current_modes
 
-from ...core.graph import Node
+from ...core.graph.graph import Node
 from ..axes import per_axis
 
 if TYPE_CHECKING:

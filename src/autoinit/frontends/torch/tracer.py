@@ -21,7 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from ...core.graph import Constant, Graph, Node, Reference, Value
+from ...core.graph.graph import Constant, Graph, Node, Reference, Value
 from ..budget import Budget
 from .ancestry import OriginAncestry
 from .call import Call

@@ -14,10 +14,10 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten
 
-from ...core.graph import Graph, Node, Parameter, ParameterView, Value
+from ...core.graph.graph import Graph, Node, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.options import Options
-from ...core.signal import Signal
+from ...core.signal.signal import Signal
 from ...errors import TraceError
 from ..budget import Budget
 from ..custom import CustomRules, patched_functions

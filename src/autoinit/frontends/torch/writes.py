@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ...core.graph import Node, Reference, Value
+from ...core.graph.graph import Node, Reference, Value
 from .known import held_by
 
 if TYPE_CHECKING:

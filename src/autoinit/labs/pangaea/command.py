@@ -89,7 +89,7 @@ def show(
     picture: Annotated[Path | None, typer.Option("--plot", help="Draw the function into this file.")] = None,
 ) -> None:
     """Say what AutoInit makes of one function of N(0, 1)."""
-    from ...core.gaussian import analyse_callable
+    from ...core.gaussian.integrals import analyse_callable
 
     with errors_told():
         function = Function.parse(formula)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from ...core.elementwise import SELU_ALPHA, SELU_SCALE
+from ...core.gaussian.functions import SELU_ALPHA, SELU_SCALE
 from .function import Function
 from .graph import evaluate
 from .native_keras import absolute, arcsinh, arctan, cosh, erfc, i0e, i1e, maximum, minimum, sinh, tanh

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from ...core import elementwise as ew
+from ...core.gaussian import functions as ew
 
 EPSILON = 1e-7
 """What keeps logarithms and powers away from zero."""

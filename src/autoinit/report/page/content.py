@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from ...core.plan import Plan, TensorPlan
+from ...core.plan.plan import Plan, TensorPlan
 from ...errors import PlanError
 from ...measurement import Measurement, Moments, key_of
 from ...names import shown

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ...core.files import replace_text
-from ...core.plan import Plan
+from ...core.plan.plan import Plan
 from ...errors import OptionError
 from ...measurement import Measurement
 from ...names import shown, shown_in

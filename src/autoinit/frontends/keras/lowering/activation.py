@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ....core.masks import DEAD
+from ....core.signal.masks import DEAD
 from .arithmetic import elementwise, first, single, step
 from .operands import operand, shape_of
 from .table import axes_of, axis_of, keras_layer, keras_op

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Constant, Value
-from ....core.masks import DEAD
+from ....core.graph.graph import Constant, Value
+from ....core.signal.masks import DEAD
 from ...views import constant_view
 from ..call import is_number
 from .bias import is_bias

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Constant, Value
-from ....core.masks import DEAD
+from ....core.graph.graph import Constant, Value
+from ....core.signal.masks import DEAD
 from .arithmetic import single
 from .operands import known_array, reference_of, shape_of
 from .table import keras_op

@@ -9,8 +9,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ....core.graph import Node, ParameterView, Value
-from ....core.roles import bias_slot
+from ....core.graph.graph import Node, ParameterView, Value
+from ....core.graph.roles import bias_slot
 from ...views import reshaped_view
 from .operands import reference_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from ....core.graph import ParameterView, Value
+from ....core.graph.graph import ParameterView, Value
 from ...views import permuted_view, reshaped_view
 from .operands import reference_of, settle, shape_of
 from .table import axis_of, keras_op

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import ParameterView, Value
+from ....core.graph.graph import ParameterView, Value
 from ...chance import equal_chance
 from .operands import known_array, operand, reference_of, settle, shape_of
 from .table import axis_of, keras_op

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from keras import config
 
-from ....core.graph import Value
+from ....core.graph.graph import Value
 from ..spectral import normalised
 from .arithmetic import elementwise, step
 from .operands import reference_of, shape_of

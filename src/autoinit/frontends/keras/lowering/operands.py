@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Constant, ParameterView, Value
+from ....core.graph.graph import Constant, ParameterView, Value
 
 if TYPE_CHECKING:
     from ..call import Call

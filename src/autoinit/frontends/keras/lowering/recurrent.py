@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keras import activations, layers
 
-from ....core.graph import ParameterView
+from ....core.graph.graph import ParameterView
 from ...views import viewed
 from .operands import reference_of, shape_of
 from .table import keras_layer

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Constant
+from ....core.graph.graph import Constant
 from .arithmetic import elementwise, step
 from .convolution import image_axes, same_padding
 from .operands import reference_of, settle, shape_of

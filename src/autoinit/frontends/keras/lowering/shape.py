@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Value
+from ....core.graph.graph import Value
 from .arithmetic import first
 from .operands import operand, reference_of, settle, shape_of
 from .table import axes_of, axis_of, keras_op

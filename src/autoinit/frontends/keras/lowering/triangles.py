@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....core.graph import Constant, Value
+from ....core.graph.graph import Constant, Value
 from .operands import known_array, reference_of, shape_of
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ....core.masks import DEAD
+from ....core.signal.masks import DEAD
 from ...axes import axis_of
 from .table import aten
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from ....core.graph import ParameterView
+from ....core.graph.graph import ParameterView
 from ...axes import per_axis
 from ..known import sample_of
 from .chance import equal_chance

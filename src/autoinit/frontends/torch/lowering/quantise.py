@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ....core.graph import ParameterView
+from ....core.graph.graph import ParameterView
 from .arithmetic import elementwise
 from .table import aten
 

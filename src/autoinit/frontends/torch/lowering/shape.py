@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ....core.graph import Constant, ParameterView
+from ....core.graph.graph import Constant, ParameterView
 from ...axes import axes_of, axis_of
 from ..known import constant_of, sample_of
 from .chance import equal_chance

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch.utils._pytree import tree_unflatten
 
-from ....core.graph import ParameterView
+from ....core.graph.graph import ParameterView
 from ..private_random import is_random
 from ..schema import arguments, op_name
 from .log import Entry, Log

@@ -1,0 +1,185 @@
+"""One way to write a program: values that hold the same entries in the same places are one value.
+
+Every value is known as a view of a base (`layout`): what was unsqueezed and squeezed, permuted there and back, cut and
+glued together, stacked and selected, copied, added to zero is found to be an earlier value, and whoever reads it reads
+that one. The graph is changed in place; nodes stay, so that every call of the model has its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from ..cuts import wanted_cuts
+from ..feeding import Feeding, Made
+from ..graph import Constant, Graph, Node, Reference, Value
+from .layout import Layout, Repeat, of_base
+from .moves import MOVES, glued
+from .pieces import Pieces, resolved
+
+NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
+"""Functions of two operands, and the second that changes nothing."""
+COMMUTE = ("add", "mul")
+REPEATABLE = {"elementwise", "reduce", "softmax", "cumulative", "average_pool", "max_pool"}
+"""Ops that give the same when they are done again, and have no weights."""
+
+
+def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
+    """Rewrite the graph: the layouts of values that are views, and whether anything changed."""
+    form = _Form(feeding, {id(node) for site in graph.sites for node in (site.node, *site.inner)})
+    for node in graph.nodes:
+        form.read(node)
+    return form.layouts, form.changed
+
+
+def _key(node: Node) -> Hashable | None:
+    """Equal for calls that give the same."""
+    try:
+        inputs = tuple(id(ref) if isinstance(ref, Constant) else ref for ref in node.inputs)
+        key = (node.op, inputs, node.outputs[0].shape, _frozen(node.attrs))
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple((k, _frozen(v)) for k, v in value.items())
+    return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value
+
+
+class _Form:
+    def __init__(self, feeding: Feeding, sites: set[int]) -> None:
+        self.feeding, self.sites = feeding, sites
+        """sites: nodes, by identity, of functions that a number is taken off which is not known yet."""
+        self.calls: dict[Hashable, tuple[Value, ...]] = {}
+        """What was worked out, and the values that it gave."""
+        self.layouts: dict[int, Layout] = {}
+        self.first: dict[Layout, Value] = {}
+        """The earliest value with a layout."""
+        self.pieces: dict[int, Pieces] = {}
+        self.cuts: dict[tuple[Layout, int], list[tuple[Layout, int, int]]] = {}
+        """Of a part and the axis along which it was cut out: (the whole, start, stop)."""
+        self.changed = False
+
+    def read(self, node: Node) -> None:
+        if any(self.feeding.kind(ref) is Made.PARAMETERS for ref in node.inputs if isinstance(ref, Value)):
+            return  # weights in the making have a home of their own
+        inputs = tuple(self._earliest(ref) for ref in node.inputs)
+        if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
+            node.inputs, self.changed = inputs, True
+        if self._known(node):
+            return
+        made = self._moved(node)
+        if made is None:
+            return
+        for value, layout in zip(node.outputs, made, strict=True):
+            if layout.shape != value.shape:
+                return
+        for value, layout in zip(node.outputs, made, strict=True):
+            self.layouts[value.id] = layout
+            self.first.setdefault(layout, value)
+        if len(made) == 1:
+            same = self.first[made[0]]
+            if same is not node.outputs[0] and node.op != "identity":
+                node.op, node.inputs, node.attrs = "identity", (same,), {}
+                self.changed = True
+
+    def _known(self, node: Node) -> bool:
+        """Whether the same was worked out before; then it is that value."""
+        if node.op not in REPEATABLE or id(node) in self.sites or len(node.outputs) != 1:
+            return False
+        key = _key(node)
+        before = self.calls.setdefault(key, node.outputs) if key is not None else node.outputs
+        if before is node.outputs:
+            return False
+        self.layouts[node.outputs[0].id] = self._of(before[0])
+        node.op, node.inputs, node.attrs, self.changed = "identity", before, {}, True
+        return True
+
+    def layout(self, ref: Reference) -> Layout | None:
+        return self._of(ref) if isinstance(ref, Value) else None
+
+    def _of(self, ref: Value) -> Layout:
+        if ref.id not in self.layouts:
+            made = of_base(ref.id, ref.shape)
+            self.layouts[ref.id] = made
+            self.first.setdefault(made, ref)
+        return self.layouts[ref.id]
+
+    def _earliest(self, ref: Reference) -> Reference:
+        layout = self.layout(ref)
+        return ref if layout is None else self.first[layout]
+
+    def _moved(self, node: Node) -> list[Layout] | None:
+        if node.op in MOVES:
+            x = self.layout(node.inputs[0])
+            if x is None or 0 in x.shape:
+                return None
+            made = MOVES[node.op](node, x)
+            if made is None:
+                return None
+            made = [resolved(one, self.pieces) for one in made]
+            self._cut_from(node, x, made)
+            return made
+        if node.op in ("concat", "stack"):
+            return self._put_together(node)
+        if node.op == "reduce":
+            return self._averaged(node)
+        if node.op == "elementwise" and id(node) not in self.sites:
+            return self._unchanged(node)
+        return None
+
+    def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
+        for (axis, start, stop), part in zip(wanted_cuts(node) or (), made, strict=False):
+            if node.op in ("select", "unbind"):
+                part = part._replace(axes=(*part.axes[:axis], (), *part.axes[axis:]))
+            self.cuts.setdefault((part, axis), []).append((whole, start, stop))
+
+    def _again(self, pieces: list[Layout], axis: int) -> Layout | None:
+        """What the pieces were cut from, if they are all of it, in order."""
+        for whole, start, stop in self.cuts.get((pieces[0], axis), ()):
+            for piece in pieces[1:]:
+                stop = next((b for w, a, b in self.cuts.get((piece, axis), ()) if w == whole and a == stop), 0)
+            if start == 0 and stop == whole.shape[axis]:
+                return whole
+        return None
+
+    def _put_together(self, node: Node) -> list[Layout] | None:
+        axis, out = node.attrs["axis"], node.outputs[0]
+        pieces = [ref for ref in node.inputs if ref is not None and (node.op == "stack" or ref.shape[axis])]
+        layouts = [self.layout(ref) for ref in pieces]
+        if node.op == "stack":
+            layouts = [None if x is None else x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for x in layouts]
+        whole = [x for x in layouts if x is not None]
+        if layouts and len(whole) == len(layouts):
+            made = whole[0] if len(whole) == 1 else self._again(whole, axis) or glued(whole, axis)
+            if made is not None:
+                return [made]
+        sizes = [1 if node.op == "stack" else ref.shape[axis] for ref in pieces]
+        if sizes:
+            self.pieces[out.id] = Pieces(axis, tuple(sizes), tuple(layouts))
+        return None
+
+    def _averaged(self, node: Node) -> list[Layout] | None:
+        """A mean over copies is one of them."""
+        x, axes = self.layout(node.inputs[0]), {a % max(len(node.inputs[0].shape), 1) for a in node.attrs["axes"]}  # type: ignore[union-attr]
+        if x is None or node.attrs["kind"] not in ("mean", "max", "min"):
+            return None
+        if not all(isinstance(part, Repeat) for a in axes for part in x.axes[a]):
+            return None
+        if node.attrs.get("keepdim"):
+            return [x._replace(axes=tuple(() if a in axes else parts for a, parts in enumerate(x.axes)))]
+        return [x._replace(axes=tuple(parts for a, parts in enumerate(x.axes) if a not in axes))]
+
+    def _unchanged(self, node: Node) -> list[Layout] | None:
+        """x + 0, x · 1."""
+        fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
+        if fn not in NEUTRAL or len(scalars) != 1 or node.attrs.get("params"):
+            return None
+        ((slot, number),) = scalars.items()
+        if number != NEUTRAL[fn] or (slot == 0 and fn not in COMMUTE):
+            return None
+        x = self.layout(next((ref for ref in node.inputs if ref is not None), None))
+        return None if x is None else [x]

@@ -1,0 +1,93 @@
+"""Draw arrays that have the moments of a signal.
+
+The covariance of an exchangeable array treats every axis alike: along one axis it is ``(c0 - c1) I + c1
+11'``, whose eigenspaces are the constant vectors (eigenvalue c0 + (n - 1) c1) and their complement
+(eigenvalue c0 - c1). For a whole array the eigenspaces are the products of these, one per set B of axes along
+which the component varies, with eigenvalue
+
+    lambda_B = (apply [c0 - c1 if a in B else c0 + (n_a - 1) c1] along every axis) of C(S) = K(S) - m^2.
+
+So with white noise z and P_B the projection on eigenspace B (centre along the axes in B, average along the
+others)
+
+    x = m + sum_B sqrt(lambda_B) P_B z
+
+is Gaussian with exactly these moments; the lambda are nonnegative for every moment table that an array of
+this size can have, negative correlations (a centred axis) included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..gaussian.expression import X, evaluate
+from .signal import Array, Signal, from_array
+
+
+def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None) -> NDArray[np.float64]:
+    """One array with the moments of `signal`; `sizes` overrides the length of some axes.
+
+    The Gaussian source is drawn, scaled by its position profiles, and the signal's function applied to it.
+    """
+    shape = tuple((sizes or {}).get(axis, n) for axis, n in enumerate(signal.shape))
+    source = signal.source
+    drawn = gaussian_array(source.mean, source.covariance, shape, rng)
+    for axis, profile in enumerate(source.profiles):
+        if profile is not None and len(profile) == shape[axis]:
+            along = [1] * len(shape)
+            along[axis] = shape[axis]
+            drawn = drawn * np.sqrt(np.asarray(profile, float)).reshape(along)
+    if signal.expr is X:
+        return drawn
+    return np.asarray(evaluate(signal.expr, drawn), float) + np.zeros(shape)
+
+
+def complex_sample(signal: Signal, rng: np.random.Generator) -> NDArray[np.complex128]:
+    """A complex array with E[z conj(z')] = K: a real mean, the rest in equal parts, the two unrelated."""
+    real, imaginary = (sample(signal, rng) - signal.mean for _ in range(2))
+    return np.asarray(signal.mean + (real + 1j * imaginary) * 0.5**0.5)
+
+
+def gaussian_array(
+    mean: float, covariance: Array, shape: tuple[int, ...], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """A Gaussian array of this mean and covariance table (shape (2,)*d), by its eigenspaces."""
+    scale = np.sqrt(np.maximum(eigenvalues(covariance, shape), 0.0))
+    parts: dict[tuple[int, ...], Any] = {(): rng.standard_normal(shape)}
+    for axis in range(len(shape)):
+        split: dict[tuple[int, ...], Any] = {}
+        for varies, z in parts.items():
+            common = z.mean(axis=axis, keepdims=True)
+            split[(*varies, 0)] = common
+            if shape[axis] > 1:
+                split[(*varies, 1)] = z - common
+        parts = split
+    total = np.full(shape, float(mean))
+    for varies, z in parts.items():
+        if scale[varies] > 0.0:
+            total = total + scale[varies] * z
+    return np.asarray(total, float)
+
+
+def eigenvalues(covariance: Array, shape: tuple[int, ...]) -> Array:
+    """lambda_B of the module's text; bit 1 on an axis means that the component varies along it."""
+    table = np.asarray(covariance, float)
+    for axis, n in enumerate(shape):
+        same, different = np.take(table, 0, axis=axis), np.take(table, 1, axis=axis)
+        if n == 1:
+            table = np.stack([same, np.zeros_like(same)], axis=axis)
+        else:
+            table = np.stack([same + (n - 1) * different, same - different], axis=axis)
+    return table
+
+
+def measured(array: NDArray[Any]) -> Signal:
+    """Moments of an array; of a complex one K(S) = E[z conj(z')], so that E|z|^2 is what is kept."""
+    if not np.iscomplexobj(array):
+        return from_array(array)
+    real, imaginary = from_array(array.real), from_array(array.imag)
+    return Signal(real.shape, real.mean, real.K + imaginary.K)

@@ -1,0 +1,51 @@
+"""Biases that take the incoming mean off: b = -mu * (sum of W over its fan) makes W x + b = W (x - mu)."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from ..graph.graph import Node, ParameterView
+from ..graph.roles import bias_slot, weight_rows, weight_slots
+from ..plan.check import outputs_of, repeats
+from ..signal.positive import shifted
+from ..signal.signal import Signal
+
+if TYPE_CHECKING:
+    from .interpreter import Propagation
+
+
+def centred_by_bias(run: Propagation, node: Node, x: Signal) -> Signal:
+    """The signal that a layer contracts; x itself where its bias does not take the mean off.
+
+    Layers whose bias is not ours, or cannot do it (none there; a computed weight; a strided transposed convolution,
+    whose outputs see different taps; one number for several outputs) stay as they are.
+    """
+    slot = bias_slot(node)
+    bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
+    weight = node.inputs[weight_slots(node)[0]]
+    if run.options.center != "bias" or not isinstance(bias, ParameterView) or not isinstance(weight, ParameterView):
+        return x
+    strided = node.attrs.get("transposed") and any(s > 1 for s in node.attrs["stride"])
+    if run.decisions.must_stay(bias.name) is not None or not run.weight_is_set(node) or strided:
+        return x
+    region = run.decisions.region(bias)
+    part = run.decisions.of[bias.name].covering(region)
+    if part is None or x.mean == 0.0:
+        return x
+    if part.kind == "constant":
+        rows, groups = weight_rows(node, weight_slots(node)[0])
+        if not _one_for_each(part.view, weight, rows, groups):
+            return x
+        part.kind, part.of, part.value, part.rows, part.groups = "centre", weight, x.mean, rows, groups
+        decision = run.decisions.of[bias.name]
+        decision.action, decision.reason = "centre", "cancels the incoming mean (center='bias')"
+    return shifted(x, -part.value) if part.of == weight else x
+
+
+def _one_for_each(bias: ParameterView, weight: ParameterView, rows: tuple[int, ...], groups: int) -> bool:
+    """Whether every output has an entry of the bias for itself, and the weight is made of its own entries."""
+    views = (bias, weight)
+    return prod(bias.shape) == outputs_of(weight.shape, rows, groups) and not any(
+        repeats(v.shape, v.stride) for v in views
+    )

@@ -1,0 +1,168 @@
+"""From the outcome of a propagation to the plan."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from math import gcd
+
+from ..graph.graph import Graph, Node, ParameterView, Value
+from ..graph.roles import weight_slots
+from ..options import Options
+from ..plan.check import repeats
+from ..plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from ..plan.weights import Part
+from ..signal.signal import Signal
+from ..signal.volatility import scatter
+from .outcome import Outcome
+
+
+def build_plan(
+    graph: Graph, outcome: Outcome, options: Options, *, model: str, framework: str, check: bool = False
+) -> Plan:
+    status = {index: kind for index, kind, _ in outcome.notes if kind in ("simulated", "passed")}
+    tensors: list[TensorPlan] = []
+    by_value: dict[int, int] = {}
+    for index, node in enumerate(graph.nodes):
+        for k, value in enumerate(node.outputs):
+            signal = outcome.signals.get(value.id)
+            if signal is None:
+                continue
+            source = node.inputs[0] if node.attrs.get("unreal") else None
+            if isinstance(source, Value) and source.id in by_value:  # an activation that keeps its mean
+                by_value[value.id] = by_value[source.id]
+                continue
+            by_value[value.id] = len(tensors)
+            row = _tensor(len(tensors), node, k, signal, status.get(index, "rule"))
+            if k == 0 and index in outcome.weight_nodes:
+                _weight_layer(row, node, outcome, index)
+            tensors.append(row)
+    first_row = {id(node): by_value.get(node.outputs[0].id) for node in graph.nodes if node.outputs}
+    parameters = []
+    for name, decision in outcome.decisions.of.items():
+        layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
+        parts = [_part(part) for _, part in decision.parts] if not check else []
+        parameters.append(
+            ParameterPlan(
+                name,
+                list(decision.parameter.shape),
+                decision.action,
+                decision.reason,
+                parts,
+                layer,
+                list(decision.parameter.aliases),
+            )
+        )
+    notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
+    notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
+    notes += [
+        Note("warning", name, "no values to measure (meta device): taken as 1 for a gain, 0 otherwise")
+        for name in sorted(outcome.decisions.assumed)
+    ]
+    notes += [
+        Note("warning", name, f"{count} of its values are NaN or infinite: counted as 0")
+        for name, count in sorted(outcome.decisions.damaged.items())
+    ]
+    notes += [Note("warning", "options", text) for text in _without_effect(graph, options)]
+    if not check and not any(p.parts for p in parameters):
+        text = "no parameter is set: all are frozen, skipped, zero, kept by policy or not reached"
+        notes.append(Note("warning", "model", text))
+    outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
+    return Plan(
+        model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
+        seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
+        outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
+    )  # fmt: skip
+
+
+def _without_effect(graph: Graph, options: Options) -> list[str]:
+    """Patterns that match nothing are most likely misspelt."""
+    names = [name for p in graph.parameters.values() for name in (p.name, *p.aliases)] + graph.other_names
+    return [
+        f"the pattern {pattern!r} of '{option}' matches no parameter"
+        for option, patterns in (("skip", options.skip), ("only", options.only))
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in names)
+    ]
+
+
+def _place_and_text(note: str) -> tuple[str, str]:
+    """Notes of a front end start with their place."""
+    place, found, text = note.partition(": ")
+    return (place, text) if found else ("model", note)
+
+
+def _unique(notes: list[Note]) -> list[Note]:
+    seen: dict[tuple[str, str, str], Note] = {}
+    for note in notes:
+        seen.setdefault((note.kind, note.place, note.message), note)
+    return list(seen.values())
+
+
+def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
+    correlation = [round(c, 6) for c in signal.correlations()]
+    return TensorPlan(
+        index,
+        node.module,
+        node.label or node.op,
+        node.call,
+        node.first + k,
+        list(signal.shape),
+        signal.mean,
+        signal.variance,
+        signal.tensor_variance(),
+        signal.second,
+        correlation,
+        scatter=scatter(signal),
+        status=status,
+        shown=node.attrs.get("shown", ""),
+    )
+
+
+def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> None:
+    slots = list(weight_slots(node)) or list(node.attrs.get("weights", ()))
+    target = outcome.weight_nodes[index]
+    row.target = target if target == target else None
+    row.weight = outcome.made_of.get(index, "(computed weight)")
+    for slot in slots:
+        ref = node.inputs[slot]
+        if isinstance(ref, ParameterView):
+            row.weight = ref.name
+            row.tied = node.op == "embedding" and ref.name in outcome.tied
+    data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
+    incoming = outcome.signals.get(data[0].id) if data else None
+    if incoming is None or node.op == "embedding":  # indices are no signal
+        return
+    row.mean_in, row.variance_in = incoming.mean, incoming.tensor_variance()
+    weight = outcome.decisions.of.get(row.weight)
+    if weight and weight.parts:
+        std = weight.parts[0][1].std
+        if incoming.second > 0 and std > 0:
+            row.fan = row.second / (std**2 * incoming.second)
+
+
+def _part(part: Part) -> PartPlan:
+    v, of = part.view, part.of
+    shape, stride = _each_once(v)
+    own = of is None  # of a centring bias, rows and groups are the weight's
+    rows = [a for a in part.rows if a < len(shape)] if own else list(part.rows)
+    if own and len(shape) != len(v.shape):
+        rows = []
+    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value))
+    if of is not None:
+        made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
+    return made
+
+
+def _each_once(view: ParameterView) -> tuple[list[int], list[int]]:
+    """Shape and stride of a region that holds every entry of the view once.
+
+    A view that repeats entries (`expand`) is drawn once along the axes where it does. Where its windows overlap, the
+    region is the run of entries from the first to the last, in steps of the strides' common divisor.
+    """
+    shape = [1 if step == 0 and n > 0 else n for n, step in zip(view.shape, view.stride, strict=True)]
+    stride = list(view.stride)
+    if not repeats(shape, stride):
+        return shape, stride
+    step = gcd(*(s for n, s in zip(shape, stride, strict=True) if n > 1))
+    last = sum((n - 1) * s for n, s in zip(shape, stride, strict=True))
+    return [last // step + 1], [step]

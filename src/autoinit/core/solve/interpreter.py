@@ -1,0 +1,460 @@
+"""The interpreter: a loop over nodes that carries signals through the rules and solves for weights on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import RuleError, UserRuleError
+from ..dependence import Joint
+from ..dependence.places import Places
+from ..dependence.sampling_fallback import Retrace
+from ..dependence.shared_weights import Sharing
+from ..graph.canonical import Layout
+from ..graph.feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
+from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ..graph.rewrite import rewritten
+from ..graph.roles import (
+    bias_slot,
+    gain_slots,
+    tied_tables,
+    unknown_value,
+    weight_rows,
+    weight_slots,
+    why_left,
+)
+from ..options import Options
+from ..plan.weights import Part
+from ..signal.signal import HUGE, Signal, constant, iid, sound
+from .activation_centring import Centres
+from .added_tables import partners
+from .bias_centring import centred_by_bias
+from .constants import Constants
+from .given import Given
+from .no_rule import passed_through, simulate
+from .outcome import Outcome, RuleSet
+from .policy import Decisions
+from .recurrent_parts import recurrent_parts
+from .weights_in_the_making import Derived, Recipe, combined
+
+MOST_PASSES = 8
+ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
+"""Ops that keep a chain of functions whole and need no moments themselves."""
+
+
+def propagate(
+    graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool = False
+) -> Outcome:
+    """Carry signals through the graph.
+
+    Tables that are tied to a later projection need a few passes, and so do weights that are used as data before they
+    are decided.
+    """
+    feeding, layouts = rewritten(graph)
+    tables = tied_tables(graph)
+    tied, added = set() if check else tables, partners(graph, tables)
+    provisional = {name: float(options.variance) ** 0.5 for name in tied}
+    for _ in range(MOST_PASSES):
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts)
+        outcome = run.run()
+        changed = False
+        for name in tied | run.decisions.drawn_later():
+            parts = outcome.decisions.of[name].parts
+            std = parts[0][1].std if parts else provisional[name]
+            changed |= abs(std - provisional.get(name, 0.0)) > 1e-6 * abs(std)
+            provisional[name] = std
+        if not changed:
+            break
+    for name in tied:
+        decision = outcome.decisions.of[name]
+        if decision.action == "set":
+            decision.reason = "output variance of the projection that the embedding table is tied to"
+    outcome.tied = frozenset(tables)
+    run.review()
+    return outcome
+
+
+class Propagation:
+    """One pass. Also the context that rules talk to."""
+
+    def __init__(
+        self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
+        provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
+        layouts: dict[int, Layout],
+    ) -> None:  # fmt: skip
+        self.feeding = feeding
+        self.graph, self.options, self.rules, self.check = graph, options, rules, check
+        self.training = options.training
+        self.signals: dict[int, Signal] = dict(inputs)
+        self.derived: dict[int, Derived] = {}
+        self.decisions = Decisions(graph, options, check, provisional)
+        self.provisional, self.partners = provisional, added
+        self.outcome = Outcome(self.signals, self.decisions)
+        self.index = 0
+        self.constants = Constants()
+        self._once: dict[Hashable, Signal] = {}
+        self.sharing = Sharing(graph)
+        self.joint = Joint(self, layouts)
+        self.places = Places(self)
+        self.retrace = Retrace(self)
+        self.centres = Centres(graph, options, check, self.outcome.notes)
+        self._doubt = ""
+        self.used_weights: dict[tuple[int, int], Signal] = {}
+        """The weight that a node (by identity) got in a slot."""
+        self.data: set[int] = set(inputs)
+        """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
+        self.solved: set[int] = set()
+        """Values that came out of a contraction whose weight was set here."""
+
+    # --- the loop -----------------------------------------------------------------------------------------------
+
+    def run(self) -> Outcome:
+        for index, node in enumerate(self.graph.nodes):
+            self.index = index
+            self.step(node)
+        self.decisions.settle(lambda index, kind, text: self.outcome.notes.append((index, kind, text)))
+        return self.outcome
+
+    def step(self, node: Node) -> None:
+        parts = [self.part(ref) for ref in node.inputs]
+        if any(p is not None for p in parts) and self._stays_weight(node, parts):
+            return
+        skipped = self._weight_slots(node, parts)
+        signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
+        if node.op not in ELEMENTWISE:  # whatever asks for moments gets finite ones
+            signals = [s if s is None or sound(s.mean, s.K) else iid(s.shape) for s in signals]
+        if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
+            self.data.update(v.id for v in node.outputs)
+        self.places.seen(self.index, node)
+        self.joint.seen(self.index, node)
+        self._doubt = ""
+        outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
+        outputs = outputs or self.evaluate(node, signals)
+        outputs = self._retraced(node) or outputs
+        weights = self.weights_of(node)
+        if weights:
+            self.sharing.remember(node, weights, signals[0], outputs[0])
+        project = self.rules.project
+        for value, signal in zip(node.outputs, outputs, strict=True):
+            if signal.shape != value.shape:
+                raise RuleError(
+                    "the rule returned a signal of the wrong shape",
+                    where=node.place,
+                    received=f"{signal.shape}, expected {value.shape}",
+                    fix="return node.outputs[i].shape",
+                )
+            self.signals[value.id] = project(signal) if project else signal
+
+    def evaluate(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
+        rule = self.rules.table.get(node.op)
+        if rule is not None:
+            try:
+                made = rule(node, self, *signals)
+                made = made if isinstance(made, tuple) else (made,)
+                if len(made) != len(node.outputs) or not all(isinstance(s, Signal) for s in made):
+                    raise RuleError(
+                        "a rule returns one Signal per output of its op", where=node.place, received=repr(made)
+                    )
+                return made
+            except Exception as error:
+                if self.options.strict or node.attrs.get("users_own") or isinstance(error, UserRuleError):
+                    raise
+                self.note(node, "warning", f"the rule failed ({type(error).__name__}: {error}); fell back")
+        what = node.label or node.op
+        traced = self.retrace.outputs(node)
+        if traced is not None:
+            self.note(
+                node, "simulated", f"no rule for {what}: measured on samples of the real ops since the last weights"
+            )
+            return traced
+        filled = [s if s is not None else self.signal(node, k) for k, s in enumerate(signals)]
+        found = simulate(node, filled, seed=self.options.seed * 100003 + self.index)
+        if found is not None:
+            self.note(node, "simulated", f"no rule for {what}: measured on samples of the real op")
+            return found
+        self.note(node, "passed", f"no rule for {what} and it cannot be run: mean and variance passed on")
+        return passed_through(node, filled)
+
+    def _retraced(self, node: Node) -> tuple[Signal, ...] | None:
+        """The outputs from samples of the real ops, where a rule has doubts or an operand was sampled itself."""
+        if not (self._doubt or self.retrace.follows(node)) or self.weights_of(node):
+            return None
+        found = self.retrace.outputs(node)
+        if found is not None:
+            why = self._doubt or "follows from samples"
+            self.note(node, "simulated", f"{why}: measured on samples of the real ops since the last weights")
+        elif self._doubt:
+            self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
+        return found
+
+    def covariance(self, node: Node, slot: int, other: int) -> NDArray[np.float64] | None:
+        one, two = node.inputs[slot], node.inputs[other]
+        if self.rules.project or not isinstance(one, Value) or not isinstance(two, Value):
+            return None
+        return self.joint.covariance(one, two, node.outputs[0].shape)
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return self.retrace.related(node.inputs[slot], node.inputs[other])
+
+    def doubt(self, why: str) -> None:
+        self._doubt = why
+
+    def review(self) -> None:
+        """Ask every signal, once, whether something went wrong on the way to it."""
+        self.decisions.measure_centres()
+        if self.check:
+            self._expect_of_partners()
+        self.centres.report(self.outcome)
+        for index, node in enumerate(self.graph.nodes):
+            self.index = index
+            for value in node.outputs:
+                signal = self.signals.get(value.id)
+                if signal is None:
+                    continue
+                capped = _capped(signal)
+                if capped is not None:
+                    self.note(
+                        node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as that, "
+                        "and what follows is planned as if it had variance 1",
+                    )  # fmt: skip
+                    self.signals[value.id] = capped
+                if signal.problem:
+                    self.note(node, "warning", signal.problem)
+
+    # --- operands -------------------------------------------------------------------------------------------------
+
+    def part(self, ref: Reference) -> Derived | None:
+        """The operand as something made of settable parameters alone, if it is."""
+        if isinstance(ref, ParameterView):
+            return self.decisions.plain(ref)
+        if isinstance(ref, Value):
+            return self.derived.get(ref.id)
+        return None
+
+    def signal(self, node: Node, slot: int) -> Signal | None:
+        """The operand as a signal with its present (or decided) values."""
+        ref = node.inputs[slot]
+        if ref is None:
+            return None
+        if isinstance(ref, Constant):
+            return self.constants.signal(ref) or constant(ref.shape, unknown_value(node, slot))
+        if isinstance(ref, ParameterView):
+            return self.parameter(node, slot, ref)
+        if ref.id not in self.signals:
+            derived = self.derived[ref.id]
+            for view in derived.views:
+                self.decisions.touch(view.name, self.index, "kept", "used as data: accounted as it is")
+            self.signals[ref.id] = derived.signal(self.decisions.assignment({}, "weight"))
+        return self.signals[ref.id]
+
+    def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
+        decisions = self.decisions
+        why = decisions.why_kept(view.name)
+        if decisions.must_stay(view.name) is None and (
+            (slot == bias_slot(node) and self.weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
+        ):
+            return self.bias(node, view)
+        part = decisions.of[view.name].covering(decisions.region(view))
+        if part is not None and part.kind == "random":
+            plain = decisions.plain(view)
+            assert plain is not None and plain.plain is not None
+            return plain.plain.scaled(part.std)
+        if part is not None and part.kind == "constant":
+            return constant(view.shape, part.std)
+        role = "gain" if slot in gain_slots(node) else "data"
+        reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
+        decisions.touch(view.name, self.index, "kept", reason)
+        return decisions.measured(view, role) if why is not None else decisions.as_it_is(view, role)
+
+    def bias(self, node: Node, view: ParameterView) -> Signal:
+        known = self.decisions.of[view.name].covering(self.decisions.region(view))
+        if known is None:
+            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", "biases start at zero")
+        return constant(view.shape, 0.0)
+
+    def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
+        """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""
+        if node.op != "elementwise" or node.attrs.get("fn") != "add" or len(node.inputs) != 2 or len(view.shape) != 1:
+            return False
+        other = node.inputs[1 - slot]
+        return isinstance(other, Value) and other.id in self.solved and other.shape[-1:] == view.shape
+
+    def varies(self, node: Node, slot: int) -> bool:
+        """Whether an operand depends on the data (or on chance): a table of constants is the same for every draw."""
+        ref = node.inputs[slot]
+        return isinstance(ref, Value) and ref.id in self.data
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias."""
+        return centred_by_bias(self, node, x)
+
+    def weight_is_set(self, node: Node) -> bool:
+        """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
+        for slot in weight_slots(node):
+            part = self.part(node.inputs[slot])
+            if part is not None:
+                return True
+        return False
+
+    # --- weights in the making ----------------------------------------------------------------------------------------
+
+    def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
+        """A node on the way to the place of a weight: remember how to work it out, until a contraction asks."""
+        strength = self.feeding.feeds(node)
+        if not strength:
+            return False
+        data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
+        if any(data) and (strength < WEIGHT or node.op in PARAMETERS_ONLY):
+            return False
+        if node.op in PRODUCTS and strength < self.feeding.needed(node):
+            return False
+        if node.op in ("linear", "conv") and strength < WEIGHT:
+            return False
+        if node.op == "custom" and not node.attrs.get("scale_free"):
+            return False
+        if node.op == "opaque" and not (node.run and all(p is None or p.plain is not None for p in parts)):
+            return False
+        bias = bias_slot(node)
+        if bias is not None and bias < len(parts):  # a bias is a bias, also of what makes a weight
+            parts = [*parts[:bias], None, *parts[bias + 1 :]]
+        others = [self.signal(node, k) if p is None else None for k, p in enumerate(parts)]
+        varies = any(p is not None and p.varies for p in parts) or any(self.varies(node, k) for k in range(len(parts)))
+        noisy = any(isinstance(ref, Value) and ref.id in self.feeding.noise for ref in node.inputs)
+        recipe = Recipe(node, parts, others, self._made)
+        for value, made in zip(node.outputs, combined(recipe, varies, noisy), strict=True):
+            self.derived[value.id] = made
+            if varies:
+                self.data.add(value.id)
+        return True
+
+    def _made(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
+        """The outputs of an op for given signals of all its operands, weights included."""
+        given = Given(self, signals)
+        rule = self.rules.table.get(node.op)
+        made: Any = None
+        if rule is not None:
+            made = rule(node, given, *signals)
+        elif node.run is not None:
+            made = simulate(node, signals, seed=self.options.seed * 100003 + self.index)
+        made = passed_through(node, signals) if made is None else made
+        return made if isinstance(made, tuple) else (made,)
+
+    def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
+        """Operands that the rule asks for through `weight`."""
+        slots = set(weight_slots(node))
+        if node.op in ("matmul", "einsum") and len(node.inputs) == 2:
+            weights = [k for k in (1, 0) if self._is_weight(node.inputs[k], parts[k])][:1]
+            node.attrs["weights"] = tuple(weights)
+            slots |= set(weights)
+        return slots
+
+    def _is_weight(self, ref: Reference, part: Derived | None) -> bool:
+        return part is not None or isinstance(ref, ParameterView)
+
+    # --- what rules may ask -----------------------------------------------------------------------------------------
+
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        made = self._weight(node, slot, second_moment)
+        self.used_weights[id(node), slot] = made
+        return made
+
+    def weights_of(self, node: Node) -> set[int]:
+        return {slot for slot in range(len(node.inputs)) if (id(node), slot) in self.used_weights}
+
+    def _weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        ref = node.inputs[slot]
+        self.outcome.weight_nodes.setdefault(self.index, float("nan"))
+        part = self.part(ref)
+        if part is None:
+            return self._kept_weight(node, slot, ref)
+        if part.fixed:
+            for view in part.views:
+                self.decisions.touch(
+                    view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
+                )
+            return part.signal(self.decisions.assignment({}, "weight"))
+        if node.op == "embedding" and isinstance(ref, ParameterView) and ref.name in self.provisional:
+            assert part.plain is not None
+            return part.plain.scaled(self.provisional[ref.name])
+        if len({view.name for view in part.weights}) == 1:
+            self.outcome.made_of[self.index] = part.weights[0].name
+        rows, groups = weight_rows(node, slot)
+        target = self._target(ref)
+        before = {v: self.decisions.scale(v) for v in part.views}
+        signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
+        decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
+        if decided and self.index not in self.decisions.free:
+            self.outcome.weight_nodes[self.index] = target
+            self.solved.add(node.outputs[0].id)
+        return signal
+
+    def _expect_of_partners(self) -> None:
+        """Tables that are added to a tied one are right if they have its size."""
+        tables: dict[str, tuple[int, Node]] = {}
+        for index, node in enumerate(self.graph.nodes):
+            if node.op == "embedding" and isinstance(node.inputs[0], ParameterView):
+                tables.setdefault(node.inputs[0].name, (index, node))
+        for name, (tied, size) in self.partners.items():
+            if name in tables and tied in tables:
+                second = self.signals[tables[tied][1].outputs[0].id].second
+                self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
+
+    def _target(self, ref: Reference) -> float:
+        """The second moment that an output is to have: the user's, or that of a tied table that it is added to."""
+        tied, size = self.partners.get(ref.name, ("", 0.0)) if isinstance(ref, ParameterView) else ("", 0.0)
+        return float(self.options.variance) if not tied else (size * self.provisional[tied]) ** 2
+
+    def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
+        if isinstance(ref, ParameterView):
+            why = self.decisions.why_kept(ref.name) or "used as it is"
+            self.decisions.touch(ref.name, self.index, "kept", why)
+            return self.decisions.measured(ref, "weight")
+        signal = self.signal(node, slot)
+        assert signal is not None
+        return signal
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        ref = node.inputs[slot] if slot < len(node.inputs) else None
+        if isinstance(ref, Constant):
+            return ref.array()
+        if isinstance(ref, ParameterView) and self.kept(node, slot):
+            return self.graph.parameters[ref.name].read(ref)
+        return None
+
+    def kept(self, node: Node, slot: int) -> bool:
+        ref = node.inputs[slot]
+        return isinstance(ref, ParameterView) and self.decisions.why_kept(ref.name) is not None
+
+    def recurrent(self, node: Node) -> None:
+        """Decide a recurrent layer: orthogonal recurrent, Glorot input kernels, zero biases, forget bias 1."""
+        for slot, parts, reason in recurrent_parts(node):
+            ref = node.inputs[slot]
+            if not isinstance(ref, ParameterView):
+                continue
+            why = self.decisions.why_kept(ref.name)
+            if why is not None:
+                self.decisions.touch(ref.name, self.index, "kept", why)
+                continue
+            if self.decisions.scale(ref) is None:
+                for part in parts:
+                    self.decisions.place(part.view, part, self.index, "set", reason)
+
+    def once(self, key: Hashable, make: Callable[[], Signal]) -> Signal:
+        if key not in self._once:
+            self._once[key] = make()
+        found = self._once[key]
+        return Signal(found.shape, found.mean, found.K)
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        self.outcome.notes.append((self.index, kind, message))
+
+
+def _capped(signal: Signal) -> Signal | None:
+    """Overflow must not spread: a finite signal in place of one that is out of range; None if it is in range."""
+    K = signal.K
+    if sound(signal.mean, K):
+        return None
+    return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))

@@ -1,0 +1,169 @@
+"""Weights in the making: tensors made of parameters, to be worked out again for any scale of these.
+
+A weight may reach a contraction as it is, through views, or through arithmetic inside forward: a mask, a gain, a
+product of factors, a quantisation, a standardisation, a modulation by data. Such a tensor is carried as a `Derived`:
+the parameters that it is made of, and how to get its moments when these have given moments (an `Assignment`). The
+contraction that meets it then finds the scale that brings its output to the target (`core.solve.scale`).
+
+Parameters play one of two parts. A *weight* is drawn. A *gain* acts on something larger than itself (a number per
+row, a temperature, a step size), divides, is the size of noise, or is merely compared with (the scores of a mask): it
+is left as it is, unless it is all that there is to set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from ..graph.graph import Constant, Node, ParameterView, Reference
+from ..graph.roles import gain_slots
+from ..signal.signal import Signal, constant, iid
+
+COMPARISONS = {"gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or", "logical_not"}
+STEPS = {"sign", "round", "floor", "ceil", "trunc"}
+
+
+class Assignment:
+    """Moments of parameters, and of what is made of them; everything is worked out once."""
+
+    def __init__(self, of: Callable[[ParameterView], Signal]) -> None:
+        self._of = of
+        self._views: dict[ParameterView, Signal] = {}
+        self._nodes: dict[int, tuple[Signal, ...]] = {}
+
+    def view(self, view: ParameterView) -> Signal:
+        """One signal per view, so that w - mean(w) knows its own."""
+        if view not in self._views:
+            self._views[view] = self._of(view)
+        return self._views[view]
+
+    def node(self, recipe: Recipe) -> tuple[Signal, ...]:
+        key = id(recipe.node)
+        if key not in self._nodes:
+            signals = [
+                other if part is None else part.signal(self)
+                for part, other in zip(recipe.parts, recipe.others, strict=True)
+            ]
+            self._nodes[key] = recipe.evaluate(recipe.node, signals)
+        return self._nodes[key]
+
+
+@dataclass(slots=True, eq=False)
+class Recipe:
+    """One op on the way to a weight, with its operands: derived ones, and the signals of all others."""
+
+    node: Node
+    parts: list[Derived | None]
+    others: list[Signal | None]
+    evaluate: Callable[[Node, list[Signal | None]], tuple[Signal, ...]]
+
+
+@dataclass(slots=True, eq=False)
+class Derived:
+    """A tensor made of parameters that may be set, of constants, and maybe of data."""
+
+    weights: tuple[ParameterView, ...]
+    gains: tuple[ParameterView, ...] = ()
+    recipe: Recipe | None = None
+    """None: the parameter itself."""
+    output: int = 0
+    fixed: bool = False
+    """The front end says that the scale of the parameters has no effect, and that their values fit buffers."""
+    normalised: bool = False
+    """Divided by its own size on the way."""
+    varies: bool = False
+    """Depends on data."""
+    plain: Signal | None = field(default=None, repr=False)
+    """For a parameter itself: its moments at unit scale."""
+
+    def signal(self, given: Assignment) -> Signal:
+        return given.view(self.weights[0]) if self.recipe is None else given.node(self.recipe)[self.output]
+
+    @property
+    def views(self) -> tuple[ParameterView, ...]:
+        return self.weights + self.gains
+
+
+def fresh(view: ParameterView) -> Signal:
+    """Independent entries of unit variance; along a broadcast axis they are the same."""
+    if 0 not in view.stride:
+        return iid(view.shape, 0.0, 1.0)
+    K = np.zeros((2,) * len(view.shape))
+    K[tuple(slice(None) if stride == 0 else 0 for stride in view.stride)] = 1.0
+    return Signal(view.shape, 0.0, K)
+
+
+def gain(view: ParameterView) -> Signal:
+    return constant(view.shape, 1.0)
+
+
+def combined(recipe: Recipe, varies: bool, noisy: bool = False) -> list[Derived]:
+    """The outputs of an op on derived operands; `noisy`: one of the others is noise around zero."""
+    node, parts = recipe.node, recipe.parts
+    weights: dict[ParameterView, None] = {}
+    gains: dict[ParameterView, None] = {}
+    scaling = set(range(len(parts))) if noisy and node.attrs.get("fn") == "mul" else _scaling(node, parts)
+    for slot, part in enumerate(parts):
+        if part is not None:
+            (gains if slot in scaling else weights).update(dict.fromkeys(part.weights))
+            gains.update(dict.fromkeys(part.gains))
+    names = {view.name for view in weights}
+    left = tuple(view for view in gains if view.name not in names)
+    known = [p for p in parts if p is not None]
+    fixed = bool(node.attrs.get("scale_free")) or any(p.fixed for p in known)
+    return [
+        Derived(tuple(weights), left, recipe, k, fixed, _is_normalised(node, parts), varies)
+        for k in range(len(node.outputs))
+    ]
+
+
+def _scaling(node: Node, parts: list[Derived | None]) -> set[int]:
+    """The operands whose parameters are gains here."""
+    if node.op == "elementwise":
+        fn = node.attrs.get("fn")
+        if fn in COMPARISONS:
+            return set(range(len(parts)))
+        if fn == "div":
+            return {1}
+        if fn == "where":
+            return {0}
+        if fn == "mul":
+            return {slot for slot in (0, 1) if _is_gain(node, parts, slot)}
+        return set()
+    if node.op == "where":
+        return {0}
+    if node.op == "masked_fill":
+        return {1}
+    return set(gain_slots(node))
+
+
+def _is_gain(node: Node, parts: list[Derived | None], slot: int) -> bool:
+    """Smaller than what it scales, where that is a weight too; single numbers always."""
+    own, other = node.inputs[slot], node.inputs[1 - slot]
+    if own is None or other is None:
+        return False
+    size = prod(node.outputs[0].shape)
+    if prod(own.shape) == 1 < size:
+        return True
+    acts = prod(own.shape) < size == prod(other.shape)
+    return acts and (parts[1 - slot] is not None or not _is_table(other))
+
+
+def _is_table(ref: Reference) -> bool:
+    """Fixed patterns that coefficients are for: there the coefficients are the weight."""
+    return isinstance(ref, Constant)
+
+
+def _is_normalised(node: Node, parts: list[Derived | None]) -> bool:
+    """Whether an op takes the size of its operand away; what only moves entries, or scales them, keeps that."""
+    if node.op in ("normalize", "weight_norm"):
+        return True
+    if node.op == "elementwise" and node.attrs.get("fn") in ("div", "mul") and len(parts) == 2:
+        a, b = parts
+        if a is not None and b is not None:
+            shared = {v.name for v in a.views} & {v.name for v in b.views}
+            return a.normalised or b.normalised or bool(shared)
+    return any(p is not None and p.normalised for p in parts)
