@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoinit.core.gaussian import expression
 from autoinit.core.gaussian.expression import Expr, X, affine, apply, constant, evaluate, is_monotone
-from autoinit.core.gaussian.integrals import expression
 
 
 def test_equal_structures_are_the_same_object() -> None:

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from autoinit.core.signal import row_masks
 from autoinit.core.signal.row_masks import Lengths, Rows, causal_mask, unchanging
-from autoinit.core.signal.signal import row_masks
 
 
 def by_pairs(mask: np.ndarray, ratio: dict[tuple[int, ...], dict[int, float]]) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ VOCABULARY: dict[str, str] = {
     "bilinear": "(x1, x2, w, [bias]); w is (out, in1, in2)",
     "einsum": "(*operands); equation",
     "weighted_sum": "(x, w); equation, factor: (x * w).sum(axes) or .mean(axes), which the core makes of a product "
-    "and a sum (core/rewrite.py)",
+    "and a sum (core/graph/rewrite.py)",
     "matmul": "(a, b); torch.matmul semantics (vectors, batches, broadcasting)",
     "conv": "(x, w, [bias]); stride, dilation: per spatial axis; padding: ((lo, hi), ...); groups; transposed: bool; "
     "pad_mode: 'zeros'; x_axes: (batch or None, channel, *spatial) of x and output; w_axes: (out, in, *spatial) of w "
@@ -86,7 +86,7 @@ VOCABULARY: dict[str, str] = {
     "relu; layers; bidirectional; batch_first; has_bias; dropout; states: how many. If they differ from torch's: "
     "activation, gate: names of functions; gate_order: where each gate of `recurrent_cells` is in the weights; "
     "reset_after: bool; recurrent_dropout; forget_bias",
-    # anything else: core/unknown.py
+    # anything else: core/solve/no_rule.py
     "opaque": "(*operands): no rule; simulated with the real op or passed through, and reported; complex: which of the "
     "operands are",
 }
