@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dependence.lineage import aligned
 from ..core.graph.graph import Node
+from ..core.signal.broadcast import aligned
 from ..core.signal.signal import Signal, from_array
 from .registry import Context, rule
 

@@ -15,10 +15,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.dependence.lineage import aligned
 from ..core.graph.graph import Node, Reference
 from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import averaged_over
+from ..core.signal.broadcast import aligned
 from ..core.signal.contraction import einsum_moments
 from ..core.signal.merged_axes import MOST_AXES, fine_of, merged, remember
 from ..core.signal.positive import exponential, is_nonnegative

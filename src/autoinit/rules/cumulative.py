@@ -6,11 +6,8 @@ and E[y_t^2] = t K(same) + t (t - 1) K(different) is returned as a profile.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..core.dependence.lineage import LAST
 from ..core.gaussian.expression import apply
 from ..core.graph.graph import Node
 from ..core.signal.axis_maps import transform
@@ -18,9 +15,6 @@ from ..core.signal.positive import sign_of, signed
 from ..core.signal.signal import Array, Signal
 from ..core.signal.window_maximum import Window, maximum_over
 from .registry import Context, rule
-
-RUNNING = "running sum of"
-"""Under this key a running sum remembers its terms."""
 
 MOST_PLACES = 8
 """Places along the axis at which products and extremes are worked out."""
@@ -34,9 +28,8 @@ def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
     if n <= 1:
         return x
     if kind == "sum":
-        made = signed(_running_sum(x, axis, n), sign_of(x))
-        made.memo[RUNNING] = (x, axis)  # type: ignore[assignment]
-        return made
+        summed = _remaining_sum if node.attrs.get("remaining") else _running_sum
+        return signed(summed(x, axis, n), sign_of(x))
     places = sorted({round(t) for t in np.linspace(1, n, min(n, MOST_PLACES)).tolist()})
     if kind == "prod":
         return _running_product(x, axis, places)
@@ -57,16 +50,8 @@ def _running_sum(x: Signal, axis: int, n: int) -> Signal:
     return Signal(x.shape, x.mean * float(t.mean()), transform(x.K, axis, matrix), profiles=tuple(profiles))
 
 
-def remaining_sum(last: Signal, running: Signal) -> Signal | None:
-    """c_n - c_t of a running sum c, whose last entry was cut out: what is still to come, of the sign of the entries."""
-    known: Any = running.memo.get(RUNNING)
-    if known is None:
-        return None
-    x, axis = known
-    cut: Any = last.source.memo.get(LAST)
-    if cut != (running.source, axis):
-        return None
-    n = x.shape[axis]
+def _remaining_sum(x: Signal, axis: int, n: int) -> Signal:
+    """c_n - c_t of a running sum c: what is still to come, of the sign of the entries."""
     t = np.arange(n - 1.0, -1.0, -1.0)
     common = np.minimum.outer(t, t)
     alone, pairs = float(t.sum()), float(common.sum() - t.sum())
@@ -74,8 +59,7 @@ def remaining_sum(last: Signal, running: Signal) -> Signal | None:
     first = (alone * same + float(t @ (t - 1.0)) * other) / n
     total = float(t.sum()) ** 2 - float(t @ t)
     second = (pairs * same + (total - pairs) * other) / (n * (n - 1.0))
-    made = Signal(x.shape, x.mean * float(t.mean()), np.stack([first, second], axis=axis))
-    return signed(made, sign_of(x))
+    return Signal(x.shape, x.mean * float(t.mean()), np.stack([first, second], axis=axis))
 
 
 def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:

@@ -7,18 +7,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.dependence.lineage import aligned, combination, cross_moment, joined
-from ..core.dependence.shared_weights import LINEAR, SUM
+from ..core.dependence.functions import moment_together
 from ..core.gaussian.expression import Expr, X, apply, evaluate
 from ..core.graph.graph import Node
+from ..core.signal.broadcast import aligned
 from ..core.signal.marginal import Sum, matters
 from ..core.signal.merged_axes import fine_of, remember
 from ..core.signal.placed import per_place
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.signal import Array, Signal, constant, from_array
-from ..core.signal.statistic import factor_at, statistic_of
 from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
-from .cumulative import remaining_sum
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule
@@ -78,18 +76,18 @@ def combine(
         placed = _by_place(node, ctx, fn, signals)
         if placed is not None:
             return placed
-        normalised = by_statistic(fn, signals)
+        normalised = by_statistic(node, ctx, fn, signals)
         if normalised is not None:
             return normalised
     if fn == "mul":
-        return product_of(signals, shape, [ctx.varies(node, k) for k in (0, 1)], cross_of(node, ctx, *signals))
+        return product_of(node, ctx, signals, shape)
     if fn == "div":
         u, v = signals
         known = known_inverse(node, ctx, shape)
         if known is None:
             doubt_quotient(node, ctx, v)
         inverse = known or Signal.function(v.source, apply("reciprocal", v.expr))
-        return product_of([u, inverse], shape)
+        return product_of(node, ctx, [u, inverse], shape, related=False)
     if fn == "where":
         return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
     return two_sources(fn, params, operands, shape)
@@ -133,13 +131,12 @@ def masked_exponential(
     return signed(Signal(shape, made.mean * keep.mean, made.K * keep.K), 1)
 
 
-def by_statistic(fn: str, signals: list[Signal]) -> Signal | None:
+def by_statistic(node: Node, ctx: Context, fn: str, signals: list[Signal]) -> Signal | None:
     """x times (or divided by) a function of its own mean square or variance: a normalisation written out by hand."""
-    u, v = signals
-    for x, other in ((u, v), (v, u)) if fn == "mul" else ((u, v),):
-        found = statistic_of(other, x)
+    for slot in (1, 0) if fn == "mul" else (1,):
+        found = ctx.relations(node).statistic(slot, 1 - slot, signals[slot])
         if found is not None:
-            factor = factor_at(other, found, inverse=fn == "div")
+            factor = found.factor(signals[slot], inverse=fn == "div")
             return by_own_statistics(found.of, found.axes, found.centred, 0.0).scaled(factor)
     return None
 
@@ -162,9 +159,11 @@ def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | 
 
 
 def cross_of(node: Node, ctx: Context, u: Signal, v: Signal) -> Array:
-    """E[u_i v_j]; by what the signals remember of each other where the graph does not tell."""
-    found = ctx.covariance(node, 0, 1)
-    return cross_moment(u, v) if found is None else u.mean * v.mean + found
+    """E[u_i v_j]; what nobody can say is taken as independent."""
+    if u.source is v.source:
+        return moment_together(u, v)
+    found = ctx.relations(node).covariance(0, 1)
+    return np.full(u.K.shape, u.mean * v.mean) if found is None else u.mean * v.mean + found
 
 
 def total(node: Node, ctx: Context, operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:
@@ -175,20 +174,7 @@ def total(node: Node, ctx: Context, operands: list[Operand], signs: list[float],
         assert isinstance(signal, Signal) and not isinstance(other, Signal)
         raise AssertionError("a scalar is part of the expression")
     a, b = signs
-    if (a, b) == (1.0, -1.0):
-        rest = remaining_sum(u, v)
-        if rest is not None:
-            return rest
-    key = ("total", a, b, v, shape)
-    if key not in u.memo:  # x - mean(x), worked out twice, is one tensor
-        varies = [ctx.varies(node, k) for k in (0, 1)]
-        u.memo[key] = _total(u, v, a, b, shape, varies, cross_of(node, ctx, u, v))
-    return u.memo[key]
-
-
-def _total(
-    u: Signal, v: Signal, a: float, b: float, shape: tuple[int, ...], varies: Sequence[bool], cross: Array
-) -> Signal:
+    varies, cross = [ctx.varies(node, k) for k in (0, 1)], cross_of(node, ctx, u, v)
     K = a * a * u.K + b * b * v.K + 2 * a * b * cross
     K = np.array(K)
     K.flat[0] = max(K.flat[0], 0.0)
@@ -197,12 +183,10 @@ def _total(
     deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
     moving = [s for s, moves in zip((u, v), varies, strict=True) if moves]
     shaken = moving[0].volatility if len(moving) == 1 else summed([(shares[0], u), (shares[1], v)])
-    made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles, terms=joined((a, u), (b, v)),
+    made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles,
                   deficiency=deficiency, volatility=shaken)  # fmt: skip
     if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
         made.parts = Sum(a, u, b, v)
-    if not made.terms:
-        made.memo[SUM] = ((a, u), (b, v))  # type: ignore[assignment]
     return _sum_refined(made, u, v, a, b, cross)
 
 
@@ -220,53 +204,41 @@ def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: 
 
 
 def product_of(
-    signals: list[Signal], shape: tuple[int, ...], varies: Sequence[bool] = (True, True), moment: Array | None = None
+    node: Node, ctx: Context, signals: list[Signal], shape: tuple[int, ...], related: bool = True
 ) -> Signal:
-    """u v; `varies` says which of them depend on the data. Independent: K = K_u K_v (and what their scales share).
+    """u v; not `related`: not the operands themselves. Independent: K = K_u K_v (and what their scales share).
 
     Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c those across:
     E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2.
     """
     u, v = signals
     profiles = _product_profiles(u, v)
-    cross = (cross_moment(u, v) if moment is None else moment) - u.mean * v.mean
+    cross = (cross_of(node, ctx, u, v) if related else np.full(u.K.shape, u.mean * v.mean)) - u.mean * v.mean
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
-        K = u.K * v.K * common_scale(u, v)
+        K = u.K * v.K * (common_scale(node, ctx, u, v) if related else 1.0)
+        varies = [ctx.varies(node, k) for k in (0, 1)] if related else (True, True)
         level = profiles[1]
         made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
         sign = sign_of(u) and sign_of(v)
         if sign:
             made = signed(made, sign_of(u) * sign)
-        return _remembering(made, u, v)
+        return made
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
     K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
-    return _remembering(Signal(shape, mean, K), u, v)
+    return Signal(shape, mean, K)
 
 
-def _remembering(product: Signal, u: Signal, v: Signal) -> Signal:
-    """A product is linear in each of its factors (`core.dependence.lineage` asks for that)."""
-    product.memo[LINEAR] = tuple((g.mean, x) for x, g in ((u, v), (v, u)) if g.mean != 0.0)  # type: ignore[assignment]
-    return product
-
-
-def common_scale(u: Signal, v: Signal) -> Array | float:
+def common_scale(node: Node, ctx: Context, u: Signal, v: Signal) -> Array | float:
     """E[r_u r_v'] of the local variances of two parts of one tensor (a gate and what it gates): they move together.
 
     With V of two features of that tensor and powers a, b of r in E[u^2], E[v^2] it is (1 + V)^(a b) for a log-normal r.
     """
-    parts = [combination(s.source)[1] for s in (u, v)]
-    if any(len(p) != 1 for p in parts):
+    found = ctx.relations(node).siblings(0, 1)
+    if found is None or found[0].volatility is None:
         return 1.0
-    (one,), (two,) = parts
-    V = one.root.volatility
-    if one.root is not two.root or V is None or V.ndim != u.ndim:
-        return 1.0
-    apart = [axis for axis, (p, q) in enumerate(zip(one.picks, two.picks, strict=True)) if p != q]
-    if len(apart) != 1:
-        return 1.0
-    different = np.take(V, [1, 1], axis=apart[0])
+    different = np.take(found[0].volatility, [1, 1], axis=found[1])
     powers = [1.0 if s.expr is X else float(np.clip(s.analysis().slope, 0.0, 3.0)) for s in (u, v)]
     return np.asarray((1.0 + np.clip(different, 0.0, TRUSTED)) ** (powers[0] * powers[1]))
 

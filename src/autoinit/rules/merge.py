@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ..core.dependence.lineage import aligned, cross_moment
-from ..core.dependence.shared_weights import PIECES
+from ..core.dependence.functions import moment_together
 from ..core.gaussian.expression import X, apply
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.signal import Array, Profiles, Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
 
+Across = Callable[[int, int], Array | None]
+Related = dict[tuple[int, int], Array]
+MOST_PARTS = 6
+"""Of more parts than these pairs are taken as independent."""
 _COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 """numpy's names for paddings that copy entries."""
 
@@ -42,24 +46,35 @@ def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = N
 
 @rule("concat")
 def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
-    return concatenated(parts, node.attrs["axis"], node.outputs[0].shape)
+    axis, shape = node.attrs["axis"], node.outputs[0].shape
+    used = [k for k, p in enumerate(parts) if p.ndim == len(shape) and p.shape[axis] > 0]
+    relations = ctx.relations(node)
+    return concatenated([parts[k] for k in used], axis, shape, lambda i, j: relations.across(used[i], used[j], axis))
 
 
-def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Signal:
-    """A mixture of the parts by their sizes; pairs across parts use their cross moment (m1 m2 if independent)."""
-    parts = tuple(p for p in parts if p.ndim == len(shape) and p.shape[axis] > 0)
+def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], across: Across) -> Signal:
+    """A mixture of the parts by their sizes; `across`: the covariance of two parts, averaged over pairs of places."""
     if len(parts) == 1:
         return parts[0]
-    first = parts[0]
-    if first.source is not first and all(p.expr is first.expr and p.source is not p for p in parts):
-        source = concatenated([p.source for p in parts], axis, shape)
+    first, known = parts[0], _related(parts, axis, across)
+    if not known and first.source is not first and all(p.expr is first.expr and p.source is not p for p in parts):
+        source = _mixture([p.source for p in parts], axis, shape, known)
         if all(_same_law(p.source, first.source) for p in parts):
             return Signal.function(source, first.expr)
-        mixed = _mixture(parts, axis, shape)  # f of a mixture is not f of the Gaussian with its moments
+        mixed = _mixture(parts, axis, shape, known)  # f of a mixture is not f of the Gaussian with its moments
         return Signal.function(source, first.expr, mean=mixed.mean, K=mixed.K)
-    made = _mixture(parts, axis, shape)
-    made.memo[PIECES] = (axis, parts)  # type: ignore[assignment]
-    return made
+    return _mixture(parts, axis, shape, known)
+
+
+def _related(parts: Sequence[Signal], axis: int, across: Across) -> Related:
+    """The covariances of parts that vary together."""
+    found: Related = {}
+    for i, u in enumerate(parts[:MOST_PARTS] if len(parts) <= MOST_PARTS else ()):
+        for j, v in enumerate(parts[:i]):
+            C = across(i, j)
+            if C is not None and np.any(np.abs(C) > 1e-9 * (u.variance * v.variance) ** 0.5):
+                found[i, j] = C
+    return found
 
 
 def _same_law(u: Signal, v: Signal) -> bool:
@@ -67,7 +82,7 @@ def _same_law(u: Signal, v: Signal) -> bool:
     return abs(u.mean - v.mean) <= 1e-6 * scale and abs(u.second - v.second) <= 1e-6 * v.second
 
 
-def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Signal:
+def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], related: Related) -> Signal:
     sizes = [p.shape[axis] for p in parts]
     n = sum(sizes)
     mean = sum(s * p.mean for s, p in zip(sizes, parts, strict=True)) / n
@@ -75,14 +90,10 @@ def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Sign
     different = sum(
         (s * (s - 1) * K_axes.different(p.K, axis) for s, p in zip(sizes, parts, strict=True)), np.zeros(())
     )
-    if len(parts) <= 6:
-        for i, p in enumerate(parts):
-            for j in range(i):
-                different = different + 2 * sizes[i] * sizes[j] * _across(p, parts[j], axis)
-    else:
-        means = np.array([p.mean for p in parts])
-        weights = np.array(sizes, float)
-        different = different + float((weights @ means) ** 2 - np.sum((weights * means) ** 2))
+    totals = np.array([s * p.mean for s, p in zip(sizes, parts, strict=True)])
+    different = different + float(totals.sum() ** 2 - np.sum(totals**2))
+    for (i, j), C in related.items():
+        different = different + 2 * sizes[i] * sizes[j] * C
     K = np.stack([same, different / max(n * (n - 1), 1)], axis=axis)
     shares = [(s * p.second, p) for s, p in zip(sizes, parts, strict=True)]
     level = max(sum(share for share, _ in shares), 1e-300)
@@ -92,20 +103,17 @@ def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...]) -> Sign
                   volatility=sum(shaken[1:], shaken[0]) if shaken else None)  # fmt: skip
 
 
-def _across(u: Signal, v: Signal, axis: int) -> Array:
-    """E[u_i v_j] averaged over the indices along the axis of concatenation."""
-    C = cross_moment(u, v)
-    if u.shape[axis] != v.shape[axis]:
-        return K_axes.different(C, axis)
-    return K_axes.mean_over(C, axis, u.shape[axis])
-
-
 @rule("stack")
 def stack(node: Node, ctx: Context, *parts: Signal) -> Signal:
     axis = node.attrs["axis"]
     shape = node.outputs[0].shape
     one = (*shape[:axis], 1, *shape[axis + 1 :])
-    return concatenated([reshaped(p, one) for p in parts], axis, shape)
+    relations = ctx.relations(node)
+
+    def across(i: int, j: int) -> Array | None:
+        return relations.covariance(i, j, parts[i].shape)
+
+    return concatenated([reshaped(p, one) for p in parts], axis, shape, across)
 
 
 @rule("pad")
@@ -182,14 +190,15 @@ def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
     if mask.source is x.source and mask.expr is not X:  # a condition on x itself: one function of its source
         return Signal.function(x.source, apply("where", mask.expr, value, x.expr))
     filled = min(max(mask.mean, 0.0), 1.0)
-    made = replaced(x, Signal(x.shape, value, np.full((2,) * x.ndim, value**2)), aligned(mask, x.shape), filled)
+    other = Signal(x.shape, value, np.full((2,) * x.ndim, value**2))
+    made = replaced(x, other, aligned(mask, x.shape), filled, None)
     return signed(made, sign_of(x)) if value == 0.0 else made
 
 
-def replaced(x: Signal, y: Signal, chosen: Signal, share: float) -> Signal:
-    """y where `chosen` (0/1, independent of both) is one, else x."""
+def replaced(x: Signal, y: Signal, chosen: Signal, share: float, covariance: Array | None) -> Signal:
+    """y where `chosen` (0/1, independent of both) is one, else x; `covariance`: of both (None: they have none)."""
     c = chosen.K if chosen.K.ndim == x.ndim else np.full(x.K.shape, share**2)
-    cross = cross_moment(x, y)
+    cross = x.mean * y.mean + (0.0 if covariance is None else covariance)
     K = c * y.K + (1 - 2 * share + c) * x.K + 2 * (share - c) * cross
     return Signal(x.shape, share * y.mean + (1 - share) * x.mean, K)
 
@@ -214,7 +223,8 @@ def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> S
     if not cond.is_constant and any(ctx.related(node, 0, slot) for slot in range(1, len(node.inputs))):
         ctx.doubt("the condition depends on what it chooses")
     share = min(max(cond.mean, 0.0), 1.0)
-    return replaced(b, a, cond, share)
+    together = moment_together(a, b) - a.mean * b.mean if a.source is b.source else None
+    return replaced(b, a, cond, share, ctx.relations(node).covariance(1, 2) if together is None else together)
 
 
 @rule("triangle")

@@ -27,7 +27,6 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import special
 
-from ..core.dependence.lineage import MOST_TERMS, Term, averaged, joined
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import averaged_over, placed, transform
@@ -73,11 +72,9 @@ def by_own_statistics(
 
     With `groups`, axis `channel` is split and its inner part averaged too.
     """
-    windows = [float(x.shape[i]) if i in axes else 1.0 for i in range(x.ndim)]
     K, shape, over = x.K, x.shape, axes
     if groups:
         inner = x.shape[channel] // groups
-        windows[channel] = float(inner)
         K = K_axes.split(K, channel, 2)
         shape = (*shape[:channel], groups, inner, *shape[channel + 1 :])
         over = tuple(sorted((channel + 1, *(i + (i > channel) for i in axes))))
@@ -89,8 +86,7 @@ def by_own_statistics(
     kept = set(axes) | ({channel} if groups else set())
     profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
     K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
-    terms = _terms(x, factor, tuple(windows) if centre else None)
-    made = Signal(x.shape, mean, K, profiles=profiles, terms=terms,
+    made = Signal(x.shape, mean, K, profiles=profiles,
                   deficiency=x.deficiency, volatility=_steadied(x, (*axes, channel) if groups else axes))  # fmt: skip
     if groups:
         return made
@@ -127,16 +123,6 @@ def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
             same, other = K_axes.same(C, axis), K_axes.different(C, axis)
             C = np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
     return C + mean * mean
-
-
-def _terms(x: Signal, factor: float, windows: tuple[float, ...] | None) -> tuple[Term, ...]:
-    """factor (x - mean of x over the windows), or factor x, as a combination of what x is made of."""
-    terms = joined((factor, x))
-    if windows is None or not terms:
-        return terms
-    means = tuple(t.times(-factor) for t in averaged(x, windows))
-    both = terms + means
-    return both if len(both) <= MOST_TERMS else ()
 
 
 def _normalised(
@@ -269,7 +255,7 @@ def _by_running_statistics(
         return shifted(x, -mean.mean).scaled(first)
     K = x.K - 2.0 * x.mean * mean.mean + placed(mean.K, channels, x.ndim)
     factor = placed(_table(len(channels), second, pair), channels, x.ndim)
-    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles, terms=joined((first, x)))
+    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles)
 
 
 def _table(ndim: int, same: float, different: float) -> Array:
@@ -288,14 +274,14 @@ def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tup
             y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
         else:
             table = placed(scale.K, channels, y.ndim)
-            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles, terms=joined((scale.mean, y)))
+            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles)
     if shift is not None:
         if shift.is_constant:
             y = shifted(y, shift.mean)
         else:
             table = placed(shift.K, channels, y.ndim)
             K = y.K + table + 2.0 * y.mean * shift.mean
-            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles, terms=joined((1.0, y)),
+            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles,
                        deficiency=y.deficiency, volatility=y.volatility)  # fmt: skip
     return y
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dependence.lineage import averaged
 from ..core.gaussian.expression import apply
 from ..core.graph.graph import Node
 from ..core.signal.axis_maps import transform, window_matrix, window_taps
@@ -135,8 +134,6 @@ def _finished(
         made = exponential(shape, mean, K, profiles=profiles)
     else:
         made = Signal(shape, mean, K, profiles=profiles, deficiency=x.deficiency)
-    if shape == x.shape:
-        made.terms = tuple(t.times(gain) for t in averaged(x, spans))
     return made
 
 

@@ -15,7 +15,6 @@ from itertools import product
 
 import numpy as np
 
-from ..core.dependence.lineage import MOST_TERMS, Term, itself, joined
 from ..core.graph.graph import Node
 from ..core.signal.signal import Array, Signal, constant, iid
 from .registry import Context, rule
@@ -59,7 +58,6 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     K = gain * gain * np.where(one, tied, free) + 2.0 * gain * offset * inner + offset * offset
     slope = gain * keep
     made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency, volatility=x.volatility)
-    made.terms = _with_noise(x, slope, made)
     if "logits" in x.memo:
         made.memo["logits"] = x.memo["logits"]
     if made.variance > 0.0:  # the noise has a direction per feature
@@ -77,13 +75,6 @@ def together(shape: tuple[int, ...], shared: frozenset[int]) -> Array:
     for S in product((0, 1), repeat=len(shape)):
         table[S] = not any(S[a] for a in own)
     return table
-
-
-def _with_noise(x: Signal, slope: float, y: Signal) -> tuple[Term, ...]:
-    """y = slope x + noise: the terms of both."""
-    noise = Signal(x.shape, 0.0, y.covariance - slope * slope * x.covariance)
-    terms = (*joined((slope, x)), itself(noise))
-    return terms if 1 < len(terms) <= MOST_TERMS else ()
 
 
 @rule("noise")

@@ -1,8 +1,6 @@
 """Reductions over whole axes: mean, sum, max, min, prod, var, std, norm, logsumexp, any, all.
 
-All are worked out with the reduced axes kept at size 1, and reshaped afterwards. When one axis is reduced,
-the result remembers the kept form under ("unsqueeze", axis), so that x - mean(x, axis).unsqueeze(axis) stays
-exact.
+All are worked out with the reduced axes kept at size 1, and reshaped afterwards.
 """
 
 from __future__ import annotations
@@ -11,14 +9,12 @@ import math
 
 import numpy as np
 
-from ..core.dependence.lineage import averaged
 from ..core.gaussian.expression import apply
 from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
 from ..core.signal.axis_maps import averaged_over
 from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted
 from ..core.signal.signal import Array, Signal, constant
-from ..core.signal.statistic import Statistic, remember
 from ..core.signal.window_maximum import Window, maximum_over
 from .attention import logsumexp_covariance
 from .pool import absolute_power
@@ -35,10 +31,7 @@ def reduce(node: Node, ctx: Context, x: Signal) -> Signal:
     axes: Axes = tuple(a.get("axes") or range(x.ndim))
     kind = a["kind"]
     kept = reduced(x, kind, axes, power=a.get("power"), correction=float(a.get("correction", 1) or 0))
-    made = reshaped(kept, node.outputs[0].shape)
-    if made is not kept and len(axes) == 1:
-        made.memo[("unsqueeze", axes[0])] = kept
-    return made
+    return reshaped(kept, node.outputs[0].shape)
 
 
 def reduced(x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0) -> Signal:
@@ -81,14 +74,8 @@ def mean_over(x: Signal, axes: Axes) -> Signal:
     if shape == x.shape:
         return x
     if x.mean > 0.0 and is_nonnegative(x):
-        made = exponential(shape, x.mean, K, profiles=_profiles(x, axes))
-    else:
-        made = Signal(shape, x.mean, K, profiles=_profiles(x, axes), deficiency=x.deficiency)
-    windows = tuple(float(n) if a in axes else 1.0 for a, n in enumerate(x.shape))
-    made.terms = averaged(x, windows)
-    if x.expr.name == "square":
-        return remember(made, Statistic(Signal.function(x.source, x.expr.args[0]), axes))
-    return made
+        return exponential(shape, x.mean, K, profiles=_profiles(x, axes))
+    return Signal(shape, x.mean, K, profiles=_profiles(x, axes), deficiency=x.deficiency)
 
 
 def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
@@ -111,8 +98,7 @@ def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
     top = max(float(scatter.flat[0]), 0.0)
     gain = n / (n - correction)
     K = (level**2 + np.clip(scatter, -top, top)) * gain * gain
-    made = exponential(shape, level * gain, K, profiles=_profiles(x, axes))
-    return remember(made, Statistic(x, axes, centred=True, scale=gain))
+    return exponential(shape, level * gain, K, profiles=_profiles(x, axes))
 
 
 def _norm(x: Signal, axes: Axes, power: float) -> Signal:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from ..core.dependence.relations import Relations
 from ..core.graph.graph import Node
 from ..core.signal.signal import Signal
 from ..errors import DuplicateRule
@@ -45,8 +46,8 @@ class Context(Protocol):
     def varies(self, node: Node, slot: int) -> bool:
         """Whether an operand depends on the data or on chance, and not on constants and parameters alone."""
 
-    def covariance(self, node: Node, slot: int, other: int) -> NDArray[Any] | None:
-        """cov(u_i, v_j) of two operands for every pattern of the output's shape; None if nobody can say."""
+    def relations(self, node: Node) -> Relations:
+        """How the operands vary together."""
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         """Whether two operands are made of the same weight layer's output (or the same input)."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.dependence.lineage import aligned
 from ..core.gaussian.expression import apply
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.broadcast import aligned
 from ..core.signal.placed import Placed
 from ..core.signal.signal import Array, Signal
 from ..core.signal.window_maximum import Window, maximum_over

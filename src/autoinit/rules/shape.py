@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..core.dependence.lineage import LAST, STATISTIC, Moved, aligned, picked
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.broadcast import aligned
 from ..core.signal.merged_axes import MOST_AXES, merged
 from ..core.signal.merged_axes import remember as remember_fine
 from ..core.signal.signal import Array, Profiles, Signal
@@ -113,11 +113,7 @@ def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
         return signal
 
     def move(x: Signal) -> Signal:
-        start = x.memo.get("fine") or x
-        made = _reshape(x, start, shape)
-        if STATISTIC in x.memo:
-            made.memo[STATISTIC] = x.memo[STATISTIC]
-        return made
+        return _reshape(x, x.memo.get("fine") or x, shape)
 
     return moved(signal, ("reshape", shape), move)
 
@@ -211,12 +207,9 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
         if x.live is not None:
             full = np.broadcast_to(x.live, _full_rank(x.live, x.ndim))
             live = full if full.shape[axis] == 1 else np.take(full, np.arange(start, stop, step), axis=axis)
-        return Signal(shape, mean, K, profiles=profiles, terms=picked(x, axis, (start, stop, step)), live=live)
+        return Signal(shape, mean, K, profiles=profiles, live=live)
 
-    made = moved(signal, ("part", axis, start, stop, step), move)
-    if (start, stop) == (n - 1, n):
-        made.source.memo[LAST] = (signal.source, axis)  # type: ignore[assignment]
-    return made
+    return moved(signal, ("part", axis, start, stop, step), move)
 
 
 def profile_part(x: Signal, axis: int, index: np.ndarray[Any, Any]) -> tuple[Array, Profiles, float]:
@@ -259,22 +252,24 @@ def shuffle(node: Node, ctx: Context, x: Signal) -> Signal:
     for kind, axis, shift in moves:
         n = x.shape[axis]
         if n > 1 and (kind == "flip" or shift % n):
-            x = turned(x, axis, Moved(kind == "flip", shift % n if kind == "roll" else 0))
+            x = turned(x, axis, None if kind == "flip" else shift % n)
     return x
 
 
-def turned(signal: Signal, axis: int, order: Moved) -> Signal:
+def turned(signal: Signal, axis: int, shift: int | None) -> Signal:
+    """An axis rolled, or flipped (None)."""
+
     def move(x: Signal) -> Signal:
         def along(values: np.ndarray[Any, Any], a: int) -> np.ndarray[Any, Any]:
-            return np.flip(values, a) if order.flipped else np.roll(values, order.shift, a)
+            return np.flip(values, a) if shift is None else np.roll(values, shift, a)
 
         p, live = x.profiles[axis], x.live
         if live is not None:
             live = along(np.broadcast_to(live, _full_rank(live, x.ndim)), axis)
         profiles = (*x.profiles[:axis], None if p is None else along(p, 0), *x.profiles[axis + 1 :])
-        return Signal(x.shape, x.mean, x.K, profiles=profiles, terms=picked(x, axis, order), live=live)
+        return Signal(x.shape, x.mean, x.K, profiles=profiles, live=live)
 
-    return moved(signal, ("turned", axis, order), move)
+    return moved(signal, ("turned", axis, shift), move)
 
 
 @rule("reshape")

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from ..graph.canonical.layout import Axis, Layout, Parts
+from ..graph.canonical.layout import Axis, Digit, Layout, Parts, Repeat
 from ..graph.graph import Node, Value
 from ..signal.axis_maps import averaged_over
+from .asking import Asking
 from .extreme import slope_of_extreme
 from .substitution import digit, through
-
-if TYPE_CHECKING:
-    from .joint import Joint
 
 
 class Part(NamedTuple):
@@ -48,29 +46,79 @@ def _operand(node: Node, ref: Value, view: Layout, coefficient: float) -> Part:
     return Part(coefficient, through(view, ref.id, _axes(node, ref)))
 
 
-def _elementwise(joint: Joint, node: Node, view: Layout) -> Form:
+def _elementwise(joint: Asking, node: Node, view: Layout) -> Form:
     fn = node.attrs["fn"]
-    data = [(k, ref) for k, ref in enumerate(node.inputs) if isinstance(ref, Value)]
+    data = [(k, x) for k in range(len(node.inputs)) if (x := joint.operand(node, k)) is not None]
     if fn in ("add", "sub") and len(node.inputs) == 2:
         signs = (1.0, 1.0 if fn == "add" else -1.0)
-        return [_operand(node, ref, view, signs[k]) for k, ref in data]
+        return [_operand(node, x, view, signs[k]) for k, x in data]
     if fn == "mul" and len(node.inputs) == 2:
         means = [joint.mean(node, k) for k in (0, 1)]
-        if any(m is None for m in means):
-            return None
-        return [_operand(node, ref, view, float(means[1 - k] or 0.0)) for k, ref in data if means[1 - k]]
-    if len(data) == 1 and all(ref is None or isinstance(ref, Value) for ref in node.inputs):
+        return [_operand(node, x, view, means[1 - k]) for k, x in data]
+    if fn == "where" and len(data) == 3:
+        return _where(joint, node, view)
+    if len(data) == 1:
         slope = joint.slope(node.outputs[0], data[0][1])
         return None if slope is None else [_operand(node, data[0][1], view, slope)]
     return None
 
 
-def _same(joint: Joint, node: Node, view: Layout) -> Form:
-    x = node.inputs[0]
-    return [_operand(node, x, view, 1.0)] if isinstance(x, Value) else []
+def _where(joint: Asking, node: Node, view: Layout) -> Form:
+    """A condition that does not depend on what it chooses is a chance."""
+    chance = min(max(joint.mean(node, 0), 0.0), 1.0)
+    chosen = [(chance, joint.operand(node, 1)), (1.0 - chance, joint.operand(node, 2))]
+    return [_operand(node, x, view, share) for share, x in chosen if x is not None]
 
 
-def _kept_axes(node: Node, operand: Value, gone: set[int], keepdim: bool) -> dict[Axis, Parts | None]:
+def _masked(joint: Asking, node: Node, view: Layout) -> Form:
+    x = joint.operand(node, 0)
+    return None if x is None else [_operand(node, x, view, 1.0 - min(max(joint.mean(node, 1), 0.0), 1.0))]
+
+
+def _same(joint: Asking, node: Node, view: Layout) -> Form:
+    x = joint.operand(node, 0)
+    return [] if x is None else [_operand(node, x, view, 1.0)]
+
+
+def _gather(joint: Asking, node: Node, view: Layout) -> Form:
+    """Rows that indices pick are, for whatever does not know the indices, any rows."""
+    x, out, axis = joint.operand(node, 0), node.outputs[0], node.attrs["axis"]
+    if x is None:
+        return []
+    added = len(out.shape) - (len(x.shape) - 1)
+    axes: dict[Axis, Parts | None] = {}
+    for k, n in enumerate(out.shape):
+        own = k if k < axis else k - added + 1
+        if n > 1:
+            axes[Axis(out.id, k, n)] = None if axis <= k < axis + added else digit(x.id, own, n)
+    return [Part(1.0, through(view, x.id, axes))]
+
+
+def _matmul(joint: Asking, node: Node, view: Layout) -> Form:
+    """sum_k a_ik b_kj is n E[b] times the mean of a over k, and the other way round."""
+    a, b, out = joint.operand(node, 0), joint.operand(node, 1), node.outputs[0]
+    rank = len(out.shape)
+    if a is None or b is None or len(a.shape) < 2 or len(b.shape) < 2 or max(len(a.shape), len(b.shape)) != rank:
+        return None
+    n = a.shape[-1]
+    parts = []
+    for x, gone, other in ((a, rank - 1, 1), (b, rank - 2, 0)):
+        axes = _axes(node, Value(x.id, x.shape))
+        axes = {k: None if k.number == gone else v for k, v in axes.items()}
+        parts.append(Part(n * joint.mean(node, other), through(view, x.id, axes)))
+    return parts
+
+
+def _attention(joint: Asking, node: Node, view: Layout) -> Form:
+    """Weights that add up to one: whoever does not know them sees the mean of the values."""
+    v, out = joint.operand(node, 2), node.outputs[0]
+    if v is None or len(v.shape) != len(out.shape):
+        return None
+    axes = {k: None if k.number == len(out.shape) - 2 else parts for k, parts in _axes(node, v).items()}
+    return [Part(1.0, through(view, v.id, axes))]
+
+
+def kept_axes(node: Node, operand: Value, gone: set[int], keepdim: bool) -> dict[Axis, Parts | None]:
     made: dict[Axis, Parts | None] = {}
     at = 0
     for k, n in enumerate(operand.shape):
@@ -83,13 +131,13 @@ def _kept_axes(node: Node, operand: Value, gone: set[int], keepdim: bool) -> dic
     return made
 
 
-def _reduce(joint: Joint, node: Node, view: Layout) -> Form:
-    x, kind = node.inputs[0], node.attrs["kind"]
-    if not isinstance(x, Value):
+def _reduce(joint: Asking, node: Node, view: Layout) -> Form:
+    x, kind = joint.operand(node, 0), node.attrs["kind"]
+    if x is None:
         return []
     gone = {a % max(len(x.shape), 1) for a in node.attrs["axes"]}
     n = prod(x.shape[a] for a in gone)
-    axes = _kept_axes(node, x, gone, bool(node.attrs.get("keepdim")))
+    axes = kept_axes(node, x, gone, bool(node.attrs.get("keepdim")))
     if kind in ("mean", "sum"):
         return [Part(1.0 if kind == "mean" else float(n), through(view, x.id, axes))]
     if kind in ("max", "min"):
@@ -98,21 +146,29 @@ def _reduce(joint: Joint, node: Node, view: Layout) -> Form:
     return None
 
 
-def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
-    x, a = node.inputs[0], node.attrs
-    if not isinstance(x, Value) or a.get("use_running") or (a.get("groups") or 1) > 1:
-        return None
-    signal, made = joint.signal(x), joint.signal(node.outputs[0])
-    out, axes = node.outputs[0], {k % len(x.shape) for k in a["axes"]}
+def _normalize(joint: Asking, node: Node, view: Layout) -> Form:
+    x, a = joint.operand(node, 0), node.attrs
+    if x is None:
+        return []
+    out = node.outputs[0]
+    signal, made = joint.signal(x), joint.signal(out)
+    if a.get("use_running"):
+        return [_operand(node, x, view, sqrt(max(made.variance, 0.0) / signal.variance))] if signal.variance else []
+    axes, groups = {k % len(x.shape) for k in a["axes"]}, int(a.get("groups") or 0)
+    channel = a["channel_axes"][0] if groups else -1
     level, centre = signal.second, a.get("centre", True)
     if centre:
-        level -= float(averaged_over(signal.K, tuple(sorted(axes)), signal.shape).flat[0])
+        level -= float(averaged_over(signal.K, tuple(sorted({*axes, channel} - {-1})), signal.shape).flat[0])
     if level <= 0.0:
         return None
     factor = sqrt(max(made.variance, 0.0) / level)
     parts = [_operand(node, x, view, factor)]
     if centre:
         rest = {Axis(out.id, k, n): None if k in axes else digit(x.id, k, n) for k, n in enumerate(x.shape) if n > 1}
+        if groups:
+            n = x.shape[channel]
+            kept = (Digit(Axis(x.id, channel, n), n // groups, groups),) if groups > 1 else ()
+            rest[Axis(out.id, channel, n)] = (*kept, Repeat(n // groups)) if n > groups else kept
         parts.append(Part(-factor, through(view, x.id, rest)))
     return parts
 
@@ -124,10 +180,10 @@ def _mixed(view: Layout, out: Value, x: Value, axis: int, own: float, average: f
     return [Part(own, through(view, x.id, axes)), Part(average, through(view, x.id, {**axes, here: None}))]
 
 
-def _softmax(joint: Joint, node: Node, view: Layout) -> Form:
+def _softmax(joint: Asking, node: Node, view: Layout) -> Form:
     """d p_i / d x_j = p_i (i = j) - p_i p_j, so that p = n E[p p'] (x - its mean) + rest."""
-    x, out = node.inputs[0], node.outputs[0]
-    if not isinstance(x, Value) or node.attrs.get("log") or len(x.shape) == 0:
+    x, out = joint.operand(node, 0), node.outputs[0]
+    if x is None or node.attrs.get("log") or len(x.shape) == 0:
         return None
     axis = node.attrs["axis"] % len(x.shape)
     pair = joint.signal(out).K[tuple(int(a == axis) for a in range(len(x.shape)))]
@@ -135,19 +191,20 @@ def _softmax(joint: Joint, node: Node, view: Layout) -> Form:
     return _mixed(view, out, x, axis, slope, -slope)
 
 
-def _cumulative(joint: Joint, node: Node, view: Layout) -> Form:
-    """Of two places each is as often before the other as behind it: x/2 + (n/2) mean(x)."""
-    x = node.inputs[0]
-    if not isinstance(x, Value) or node.attrs["kind"] != "sum":
+def _cumulative(joint: Asking, node: Node, view: Layout) -> Form:
+    """Of two places each is as often before the other as behind it: x/2 + (n/2) mean(x), without itself -x/2 + ..."""
+    x = joint.operand(node, 0)
+    if x is None or node.attrs["kind"] != "sum":
         return None
     axis = node.attrs["axis"] % len(x.shape)
-    return _mixed(view, node.outputs[0], x, axis, 0.5, 0.5 * x.shape[axis])
+    own = -0.5 if node.attrs.get("remaining") else 0.5
+    return _mixed(view, node.outputs[0], x, axis, own, 0.5 * x.shape[axis])
 
 
-def _pool(joint: Joint, node: Node, view: Layout) -> Form:
+def _pool(joint: Asking, node: Node, view: Layout) -> Form:
     """Windows as wide as w of an axis that keeps its length: an entry itself is met once in w."""
-    x, out, a = node.inputs[0], node.outputs[0], node.attrs
-    if not isinstance(x, Value) or x.shape != out.shape:
+    x, out, a = joint.operand(node, 0), node.outputs[0], node.attrs
+    if x is None or x.shape != out.shape:
         return None
     slope = 1.0
     if node.op == "max_pool":
@@ -169,10 +226,15 @@ def _pool(joint: Joint, node: Node, view: Layout) -> Form:
     return parts if value is x else None
 
 
-FORMS: Mapping[str, Callable[[Joint, Node, Layout], Form]] = {
+FORMS: Mapping[str, Callable[[Asking, Node, Layout], Form]] = {
     "elementwise": _elementwise,
     "identity": _same,
     "dropout": _same,
+    "where": _where,
+    "masked_fill": _masked,
+    "gather": _gather,
+    "matmul": _matmul,
+    "attention": _attention,
     "reduce": _reduce,
     "normalize": _normalize,
     "softmax": _softmax,

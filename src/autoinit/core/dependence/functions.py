@@ -1,4 +1,4 @@
-"""Functions of two correlated Gaussian sources that are not the same."""
+"""Functions of one Gaussian source, and of two that are correlated."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ from ..gaussian.integrals import cross_analyse
 from ..signal.signal import Signal
 
 Array = NDArray[np.float64]
+
+
+def moment_together(u: Signal, v: Signal) -> Array:
+    """E[u_i v_j] of two functions of one source."""
+    source = u.source
+    if u.expr is X and v.expr is X:
+        return source.K
+    both = cross_analyse(u.expr, v.expr, source.mean, source.variance)
+    return np.asarray(both.pair(source.covariance.ravel()), float).reshape(source.K.shape)
 
 
 @lru_cache(maxsize=1024)

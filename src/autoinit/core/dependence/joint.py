@@ -3,89 +3,91 @@
 cov(u, v) with u, v views of values. Views of one value meet the same entries as often as `coincidence` says; functions
 of one Gaussian source are integrated together; else the value that came later is written as its linear form
 (`forms`) in terms of earlier ones. A contraction with a weight of its own varies with nothing that came before; two
-with the same weight vary together as much as what they contract.
+with the same weight vary together as much as what they contract. Constants and parameters that are used as data are
+leaves: equal ones are one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import Axis, Cut, Digit, Layout, Part, Repeat, of_base
-from ..graph.graph import Node, ParameterView, Value
+from ..graph.canonical.layout import Axis, Layout, Parts, of_base
+from ..graph.graph import Node, Value
 from ..signal.signal import Signal
 from .coincidence import pushed
 from .forms import FORMS
-from .functions import covariance_of_functions
-from .lineage import cross_moment
-from .substitution import Lost, through
-
-if TYPE_CHECKING:
-    from ..solve.interpreter import Propagation
+from .functions import covariance_of_functions, moment_together
+from .pieces import PIECED, by_pieces
+from .story import Story
+from .substitution import Lost, Unknown, digit, renamed, through
 
 Array = NDArray[np.float64]
 MOST_STEPS = 300
 """Longer stories are not followed."""
-FRESH = {"noise", "embedding", "recurrent", "attention", "chosen"}
+FRESH = {"noise", "embedding", "recurrent", "chosen"}
 """Ops that are taken as sources of their own."""
 
 
-class Unknown(Exception):
-    """Nobody can say how two values vary together."""
-
-
 class Joint:
-    """The covariances of one run."""
+    """The covariances of the values of one run, or of weights in the making at one scale."""
 
-    def __init__(self, run: Propagation, layouts: Mapping[int, Layout]) -> None:
-        self.run, self.layouts = run, layouts
-        self.producer: dict[int, tuple[int, Node]] = {}
+    def __init__(self, story: Story, signals: Callable[[int], Signal | None]) -> None:
+        self.story, self._signals = story, signals
         self._known: dict[tuple[Layout, Layout], Array] = {}
         self._steps = 0
 
-    def seen(self, index: int, node: Node) -> None:
-        for value in node.outputs:
-            self.producer[value.id] = index, node
-
     def covariance(self, one: Value, two: Value, shape: Sequence[int]) -> Array | None:
         """cov(u_i, v_j) for every pattern of a shape that both broadcast to; None where it cannot be told."""
+        return self._asked(self.view(one, len(shape)), self.view(two, len(shape)), tuple(shape))
+
+    def across(self, one: Value, two: Value, axis: int) -> Array | None:
+        """`covariance` averaged over all pairs of places along an axis, which may be longer in one of them."""
+        a, b = self.view(one, len(one.shape)), self.view(two, len(two.shape))
+        a = a._replace(axes=(*a.axes[: axis + 1], (), *a.axes[axis + 1 :]))
+        b = b._replace(axes=(*b.axes[:axis], (), *b.axes[axis:]))
+        shape = (*one.shape[: axis + 1], two.shape[axis], *one.shape[axis + 1 :])
+        found = self._asked(a, b, shape)
+        return None if found is None else np.asarray(found.take(0, axis=axis).take(0, axis=axis))
+
+    def _asked(self, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array | None:
         self._steps = 0
         try:
-            return self._between(self._view(one, len(shape)), self._view(two, len(shape)), tuple(shape))
+            return self.between(a, b, shape)
         except (Unknown, Lost, ValueError, RecursionError):
             return None
 
-    def _view(self, value: Value, ndim: int) -> Layout:
-        layout = self.layouts.get(value.id) or of_base(value.id, value.shape)
+    # --- what linear forms ask --------------------------------------------------------------------------------------
+
+    def view(self, value: Value, ndim: int) -> Layout:
+        layout = self.story.layouts.get(value.id) or of_base(value.id, value.shape)
         return layout._replace(axes=((),) * (ndim - len(layout.axes)) + layout.axes)
 
     def signal(self, value: Value | int) -> Signal:
-        found = self.run.signals.get(value if isinstance(value, int) else value.id)
+        found = self._signals(value if isinstance(value, int) else value.id)
         if found is None:
             raise Unknown
         return found
 
-    def mean(self, node: Node, slot: int) -> float | None:
-        if node.inputs[slot] is None:
-            return float(node.attrs.get("scalars", {}).get(slot, 0.0))
-        if isinstance(node.inputs[slot], ParameterView):
-            return None
-        made = self.run.signal(node, slot)
-        return None if made is None else made.mean
+    def operand(self, node: Node, slot: int) -> Value | None:
+        return self.story.operand(node, slot)
+
+    def mean(self, node: Node, slot: int) -> float:
+        value = self.operand(node, slot)
+        return float(node.attrs.get("scalars", {}).get(slot, 0.0)) if value is None else self.signal(value).mean
 
     def slope(self, made: Value, x: Value) -> float | None:
         """E[f'] of a pointwise function."""
         f, u = self.signal(made), self.signal(x)
         if f.source is not u.source or u.variance <= 0.0:
             return None
-        return (float(cross_moment(f, u).flat[0]) - f.mean * u.mean) / u.variance
+        return (float(moment_together(f, u).flat[0]) - f.mean * u.mean) / u.variance
 
     # --- the recursion ----------------------------------------------------------------------------------------------
 
-    def _between(self, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:
+    def between(self, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:
         key = (a, b)
         if key not in self._known:
             self._steps += 1
@@ -101,53 +103,67 @@ class Joint:
             return pushed(u.covariance, a.base, u.shape, a, b, shape)
         v = self.signal(b.base)
         if u.source is v.source and u.shape == v.shape:
-            together = cross_moment(u, v) - u.mean * v.mean
-            return pushed(together, a.base, u.shape, a, _renamed(b, a.base), shape)
+            together = moment_together(u, v) - u.mean * v.mean
+            return pushed(together, a.base, u.shape, a, renamed(b, a.base), shape)
         if u.shape == v.shape and (u.source is not u or v.source is not v):
-            one, two = self._source(a.base), self._source(b.base)
+            one, two = self.source(a.base), self.source(b.base)
             if one is not None and two is not None:
-                inner = self._between(self._view(one, u.ndim), self._view(two, v.ndim), u.shape)
+                inner = self.between(self.view(one, u.ndim), self.view(two, v.ndim), u.shape)
                 if not inner.any():
                     return nothing
-                return pushed(covariance_of_functions(u, v, inner), a.base, u.shape, a, _renamed(b, a.base), shape)
-        if self._when(a) < self._when(b):
+                return pushed(covariance_of_functions(u, v, inner), a.base, u.shape, a, renamed(b, a.base), shape)
+        if self.story.when(a.base) < self.story.when(b.base):
             a, b = b, a
-        if a.base not in self.producer:
+        node, other = self.story.producer(a.base), self.story.producer(b.base)
+        if node is None:
             return nothing  # two inputs
-        _, node = self.producer[a.base]
-        if self.run.weights_of(node):
-            return self._by_weight(node, a, b, shape)
+        if self.story.weights_of(node):
+            if other is None or not self.story.is_shared(node):
+                return nothing
+            if self.story.weights_of(other):
+                return self._by_weight(node, other, a, b, shape)
+            node, a, b = other, b, a  # the weight may be in the past of the other
         if node.op in FRESH:
             return nothing
+        if node.op in PIECED:
+            return by_pieces(self, node, a, b, shape)
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None:
             raise Unknown
         total = nothing
         for coefficient, view in form:
             if coefficient:
-                total = total + coefficient * self._between(self._down(view), b, shape)
+                total = total + coefficient * self.between(self.down(view), b, shape)
         return total
 
-    def _source(self, base: int) -> Value | None:
+    def source(self, base: int) -> Value | None:
         """The value that a signal is a pointwise function of; itself if it is a source."""
         signal = self.signal(base)
         at = Value(base, signal.shape)
         while self.signal(at).source is not self.signal(at):
-            node = self.producer[at.id][1] if at.id in self.producer else None
-            data = [ref for ref in node.inputs if isinstance(ref, Value)] if node is not None else []
-            if (
-                node is None
-                or node.op not in ("elementwise", "identity")
-                or len(data) != 1
-                or data[0].shape != at.shape
-            ):
+            node = self.story.producer(at.id)
+            if node is None or node.op not in ("elementwise", "identity"):
+                return None
+            data = [x for k in range(len(node.inputs)) if (x := self.operand(node, k)) is not None]
+            if len(data) != 1 or data[0].shape != at.shape:
                 return None
             at = data[0]
         return at if self.signal(at) is signal.source else None
 
-    def _down(self, view: Layout) -> Layout:
+    def origin(self, value: Value) -> Layout | None:
+        """The view, of a value that is no view, that a value is a pointwise function of."""
+        layout = self.view(value, len(value.shape))
+        source = self.source(layout.base)
+        if source is None:
+            return None
+        axes: dict[Axis, Parts | None] = {
+            Axis(layout.base, k, n): digit(source.id, k, n) for k, n in enumerate(source.shape) if n > 1
+        }
+        return self.down(through(layout, source.id, axes))
+
+    def down(self, view: Layout) -> Layout:
         """A view of a value that is a view itself, as one of its base."""
-        inner = self.layouts.get(view.base)
+        inner = self.story.layouts.get(view.base)
         if inner is None or inner.base == view.base:
             return view
         shape = inner.shape
@@ -156,21 +172,14 @@ class Joint:
         }
         return through(view, inner.base, axes, inner.fixed)
 
-    def _when(self, view: Layout) -> int:
-        return self.producer[view.base][0] if view.base in self.producer else -1
-
-    def _by_weight(self, node: Node, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:
+    def _by_weight(self, node: Node, other: Node, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:
         """Two contractions with the same weight: E[y y'] = n s^2 E[x x'] for the same feature, else 0."""
         nothing = np.zeros((2,) * len(shape))
-        if b.base not in self.producer:
+        slots = self.story.weights_of(node)
+        if self.story.weights_of(other) != slots or any(node.inputs[slot] != other.inputs[slot] for slot in slots):
             return nothing
-        _, other = self.producer[b.base]
-        slots = self.run.weights_of(node)
-        if self.run.weights_of(other) != slots or len(slots) != 1 or node.op != other.op:
-            return self._shared_elsewhere(node, other, nothing)
-        slot = next(iter(slots))
-        if node.inputs[slot] != other.inputs[slot]:
-            return self._shared_elsewhere(node, other, nothing)
+        if len(slots) != 1 or node.op != other.op:
+            raise Unknown
         x, y = node.inputs[0], other.inputs[0]
         if node.op not in ("linear", "conv", "matmul") or not isinstance(x, Value) or not isinstance(y, Value):
             raise Unknown
@@ -181,35 +190,7 @@ class Joint:
         u, v = self.signal(x), self.signal(y)
         if u.second <= 0.0:
             return nothing
-        inner = self._between(self._view(x, u.ndim), self._view(y, v.ndim), u.shape) + u.mean * v.mean
-        same = np.take(inner, 0, axis=axis) * (self.signal(out).second / u.second)
-        table = np.stack([same, np.zeros_like(same)], axis=axis)
-        return pushed(table, a.base, out.shape, a, _renamed(b, a.base), shape)
-
-    def _shared_elsewhere(self, node: Node, other: Node, nothing: Array) -> Array:
-        """A weight that is used again may be in the past of the other: nobody followed that."""
-        if self.run.sharing.shared and any(
-            ref in self.run.sharing.shared for ref in node.inputs if isinstance(ref, ParameterView)
-        ):
-            raise Unknown
-        return nothing
-
-
-def _renamed(view: Layout, base: int) -> Layout:
-    """The same view of another value of the same shape."""
-
-    def of(part: Part) -> Part:
-        if isinstance(part, Repeat):
-            return part
-        root = part.root
-        if isinstance(root, Cut):
-            return part._replace(root=root._replace(of=tuple(map(of, root.of))))
-        assert isinstance(root, Axis)
-        return part._replace(root=root._replace(base=base))
-
-    fixed: set[tuple[Digit, int]] = set()
-    for digit, index in view.fixed:
-        made = of(digit)
-        assert isinstance(made, Digit)
-        fixed.add((made, index))
-    return Layout(base, tuple(tuple(map(of, parts)) for parts in view.axes), frozenset(fixed))
+        inner = self.between(self.view(x, u.ndim), self.view(y, v.ndim), u.shape) + u.mean * v.mean
+        alike = np.take(inner, 0, axis=axis) * (self.signal(out).second / u.second)
+        table = np.stack([alike, np.zeros_like(alike)], axis=axis)
+        return pushed(table, a.base, out.shape, a, renamed(b, a.base), shape)

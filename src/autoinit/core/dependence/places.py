@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ..graph.cuts import wanted_cuts
 from ..graph.graph import Constant, Node, Value
 from ..signal.signal import Signal, constant, from_array
+from .relations import Relations
 from .unlike_columns import Unlike
 
 if TYPE_CHECKING:
@@ -331,8 +332,9 @@ class Revisit:
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(self.node, slot)
 
-    def covariance(self, node: Node, slot: int, other: int) -> None:
+    def relations(self, node: Node) -> Relations:
         """Parts of tensors have no values of their own to ask about."""
+        return Relations(None, node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return self.run.related(self.node, slot, other)

@@ -25,6 +25,10 @@ class Lost(Exception):
     """The view cannot be told in terms of the operand."""
 
 
+class Unknown(Exception):
+    """Nobody can say how two values vary together."""
+
+
 def through(view: Layout, base: int, axes: Mapping[Axis, Parts | None], fixed: Fixed = frozenset()) -> Layout:
     """axes: for every axis of what is viewed the parts of the operand along it; None: the operand does not have it."""
 
@@ -62,3 +66,23 @@ def through(view: Layout, base: int, axes: Mapping[Axis, Parts | None], fixed: F
 
 def digit(base: int, number: int, n: int) -> Parts:
     return () if n == 1 else (Digit(Axis(base, number, n), 1, n),)
+
+
+def renamed(view: Layout, base: int) -> Layout:
+    """The same view of another value of the same shape."""
+
+    def of(part: Part) -> Part:
+        if isinstance(part, Repeat):
+            return part
+        root = part.root
+        if isinstance(root, Cut):
+            return part._replace(root=root._replace(of=tuple(map(of, root.of))))
+        assert isinstance(root, Axis)
+        return part._replace(root=root._replace(base=base))
+
+    fixed: set[tuple[Digit, int]] = set()
+    for one, index in view.fixed:
+        made = of(one)
+        assert isinstance(made, Digit)
+        fixed.add((made, index))
+    return Layout(base, tuple(tuple(map(of, parts)) for parts in view.axes), frozenset(fixed))

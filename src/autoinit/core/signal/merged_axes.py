@@ -56,7 +56,7 @@ def refined(made: Signal, x: Signal, op: Callable[[Signal, Groups], tuple[float,
     fine, groups = found
     mean, K = op(fine, groups)
     per_axis = [len(g) for g in groups]
-    better = Signal(made.shape, made.mean, merged(K, fine.shape, per_axis), profiles=made.profiles, terms=made.terms,
+    better = Signal(made.shape, made.mean, merged(K, fine.shape, per_axis), profiles=made.profiles,
                     deficiency=made.deficiency, volatility=made.volatility)  # fmt: skip
     remember(better, Signal(fine.shape, mean, K), per_axis)
     return better

@@ -12,7 +12,6 @@ Beside the moments a signal remembers, cheaply, where it comes from:
 
 * ``source`` and ``expr``: the entries are ``expr(u)`` of a jointly Gaussian signal ``source``. Elementwise chains
   stay one function of one source until something else needs their moments (which are computed on demand).
-* ``terms``: the tensor as a linear combination of averages of other signals, so that x - mean(x) is exact.
 * ``profiles``: how E[x^2] varies along an axis (mean 1), made by zero padding and causal masks.
 * ``live``: which entries a mask leaves alive, for a softmax that follows.
 * ``deficiency``: how much fewer directions than features the tensor really has: 1/(effective width) - 1/features,
@@ -30,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +38,6 @@ from ..gaussian.expression import Expr, X, affine
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
 from .marginal import ShapedAnalysis, Sum
-
-if TYPE_CHECKING:
-    from ..dependence.lineage import Term
 
 Array = NDArray[np.float64]
 Profiles = tuple[Array | None, ...]
@@ -61,7 +57,7 @@ class Signal:
 
     __slots__ = (
         "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "_volatility", "expr", "live", "memo", "parts",
-        "profiles", "shape", "source", "terms",
+        "profiles", "shape", "source",
     )  # fmt: skip
 
     def __init__(
@@ -71,7 +67,6 @@ class Signal:
         K: Array,
         *,
         profiles: Profiles | None = None,
-        terms: tuple[Term, ...] = (),
         live: NDArray[np.bool_] | None = None,
         deficiency: float = 0.0,
         volatility: Array | None = None,
@@ -82,7 +77,6 @@ class Signal:
         self.profiles: Profiles = profiles if profiles is not None else (None,) * len(self.shape)
         self.source: Signal = self
         self.expr: Expr = X
-        self.terms = terms
         self.live = live
         self._deficiency: float | None = deficiency
         self._volatility: Array | None = sound_volatility(volatility)
@@ -103,7 +97,6 @@ class Signal:
         made.profiles = source.profiles
         made.source = source
         made.expr = expr
-        made.terms = ()
         made.live = None
         made._deficiency = None
         made._volatility, made._lazy_volatility = None, True

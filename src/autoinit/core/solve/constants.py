@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dependence.lineage import aligned
-from ..dependence.shared_weights import TABLE
 from ..graph.graph import Constant
+from ..signal.broadcast import aligned
 from ..signal.masks import dead_entries
 from ..signal.samples import measured
 from ..signal.signal import Signal, from_array
@@ -41,18 +40,21 @@ class Constants:
         self._known[id(ref)] = self._contents[key]
         return self._contents[key]
 
+    def identity(self, ref: Constant) -> object:
+        """Equal for constants that hold the same."""
+        found = self.signal(ref)
+        return id(ref) if found is None else id(found)
+
 
 def _measured(ref: Constant, values: Any) -> Signal:
     if np.iscomplexobj(values):
         found = aligned(measured(np.nan_to_num(values)), ref.shape)
-        found.memo[TABLE] = True  # type: ignore[assignment]
         return found
     values = values.astype(np.float64)
     dead = dead_entries(values)
     live = ~dead if dead.any() and not np.all(dead) else None
     values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
     found = aligned(from_array(values), ref.shape)
-    found.memo[TABLE] = True  # type: ignore[assignment]
     if live is not None:
         found.live = live
     return found

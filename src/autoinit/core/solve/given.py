@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ..dependence.relations import Relations
 from ..graph.graph import Node
 from ..signal.signal import Signal
+from .weights_in_the_making import Assignment
 
 if TYPE_CHECKING:
     from .interpreter import Propagation
@@ -17,8 +19,8 @@ if TYPE_CHECKING:
 class Given:
     """Every operand is given, and nothing is decided."""
 
-    def __init__(self, run: Propagation, signals: list[Signal | None]) -> None:
-        self.run, self.signals, self.training = run, signals, run.training
+    def __init__(self, run: Propagation, signals: list[Signal | None], assignment: Assignment) -> None:
+        self.run, self.signals, self.assignment, self.training = run, signals, assignment, run.training
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
         signal = self.signals[slot]
@@ -37,8 +39,8 @@ class Given:
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(node, slot)
 
-    def covariance(self, node: Node, slot: int, other: int) -> None:
-        """Parameters vary together as their recipes say, not as the graph does."""
+    def relations(self, node: Node) -> Relations:
+        return Relations(self.assignment.joint(self.run.story), node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from ...errors import RuleError, UserRuleError
 from ..dependence import Joint
 from ..dependence.places import Places
+from ..dependence.relations import Relations
 from ..dependence.sampling_fallback import Retrace
-from ..dependence.shared_weights import Sharing
+from ..dependence.story import Story
 from ..graph.canonical import Layout
 from ..graph.feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
 from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
@@ -38,7 +39,7 @@ from .no_rule import passed_through, simulate
 from .outcome import Outcome, RuleSet
 from .policy import Decisions
 from .recurrent_parts import recurrent_parts
-from .weights_in_the_making import Derived, Recipe, combined
+from .weights_in_the_making import Assignment, Derived, Recipe, combined
 
 MOST_PASSES = 8
 ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
@@ -96,8 +97,8 @@ class Propagation:
         self.index = 0
         self.constants = Constants()
         self._once: dict[Hashable, Signal] = {}
-        self.sharing = Sharing(graph)
-        self.joint = Joint(self, layouts)
+        self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
+        self.joint = Joint(self.story, self._known_signal)
         self.places = Places(self)
         self.retrace = Retrace(self)
         self.centres = Centres(graph, options, check, self.outcome.notes)
@@ -121,6 +122,7 @@ class Propagation:
     def step(self, node: Node) -> None:
         parts = [self.part(ref) for ref in node.inputs]
         if any(p is not None for p in parts) and self._stays_weight(node, parts):
+            self.story.seen(self.index, node)
             return
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
@@ -129,14 +131,11 @@ class Propagation:
         if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
-        self.joint.seen(self.index, node)
+        self.story.seen(self.index, node, signals)
         self._doubt = ""
         outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
         outputs = outputs or self.evaluate(node, signals)
         outputs = self._retraced(node) or outputs
-        weights = self.weights_of(node)
-        if weights:
-            self.sharing.remember(node, weights, signals[0], outputs[0])
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
@@ -190,11 +189,11 @@ class Propagation:
             self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
         return found
 
-    def covariance(self, node: Node, slot: int, other: int) -> NDArray[np.float64] | None:
-        one, two = node.inputs[slot], node.inputs[other]
-        if self.rules.project or not isinstance(one, Value) or not isinstance(two, Value):
-            return None
-        return self.joint.covariance(one, two, node.outputs[0].shape)
+    def _known_signal(self, value: int) -> Signal | None:
+        return self.signals.get(value) or self.story.leaves.get(value)
+
+    def relations(self, node: Node) -> Relations:
+        return Relations(None if self.rules.project else self.joint, node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return self.retrace.related(node.inputs[slot], node.inputs[other])
@@ -330,9 +329,9 @@ class Propagation:
                 self.data.add(value.id)
         return True
 
-    def _made(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
+    def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = Given(self, signals)
+        given = Given(self, signals, assignment)
         rule = self.rules.table.get(node.op)
         made: Any = None
         if rule is not None:

@@ -18,6 +18,8 @@ from math import prod
 
 import numpy as np
 
+from ..dependence import Joint
+from ..dependence.story import Story
 from ..graph.graph import Constant, Node, ParameterView, Reference
 from ..graph.roles import gain_slots
 from ..signal.signal import Signal, constant, iid
@@ -33,6 +35,8 @@ class Assignment:
         self._of = of
         self._views: dict[ParameterView, Signal] = {}
         self._nodes: dict[int, tuple[Signal, ...]] = {}
+        self._values: dict[int, Signal] = {}
+        self._joint: Joint | None = None
 
     def view(self, view: ParameterView) -> Signal:
         """One signal per view, so that w - mean(w) knows its own."""
@@ -47,8 +51,17 @@ class Assignment:
                 other if part is None else part.signal(self)
                 for part, other in zip(recipe.parts, recipe.others, strict=True)
             ]
-            self._nodes[key] = recipe.evaluate(recipe.node, signals)
+            self._nodes[key] = recipe.evaluate(recipe.node, signals, self)
+            for value, made in zip(recipe.node.outputs, self._nodes[key], strict=True):
+                self._values[value.id] = made
         return self._nodes[key]
+
+    def joint(self, story: Story) -> Joint:
+        """How what is made of the parameters varies together."""
+        if self._joint is None:
+            leaves = {story.leaf(view): signal for view, signal in self._views.items()}
+            self._joint = Joint(story, lambda value: self._values.get(value) or leaves.get(value))
+        return self._joint
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +71,7 @@ class Recipe:
     node: Node
     parts: list[Derived | None]
     others: list[Signal | None]
-    evaluate: Callable[[Node, list[Signal | None]], tuple[Signal, ...]]
+    evaluate: Callable[[Node, list[Signal | None], Assignment], tuple[Signal, ...]]
 
 
 @dataclass(slots=True, eq=False)

@@ -14,7 +14,7 @@ from ..cuts import wanted_cuts
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
 from .layout import Layout, Repeat, of_base
-from .moves import MOVES, glued
+from .moves import MOVES, glued, place_of
 from .pieces import Pieces, resolved
 
 NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
@@ -29,7 +29,7 @@ def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
     form = _Form(feeding, {id(node) for site in graph.sites for node in (site.node, *site.inner)})
     for node in graph.nodes:
         form.read(node)
-    return form.layouts, form.changed
+    return {**form.layouts, **form.views}, form.changed
 
 
 def _key(node: Node) -> Hashable | None:
@@ -56,6 +56,10 @@ class _Form:
         self.calls: dict[Hashable, tuple[Value, ...]] = {}
         """What was worked out, and the values that it gave."""
         self.layouts: dict[int, Layout] = {}
+        self.views: dict[int, Layout] = {}
+        """Layouts of weights in the making."""
+        self.running: dict[int, tuple[Reference, int]] = {}
+        """Running sums: their terms, and the axis."""
         self.first: dict[Layout, Value] = {}
         """The earliest value with a layout."""
         self.pieces: dict[int, Pieces] = {}
@@ -65,10 +69,15 @@ class _Form:
 
     def read(self, node: Node) -> None:
         if any(self.feeding.kind(ref) is Made.PARAMETERS for ref in node.inputs if isinstance(ref, Value)):
-            return  # weights in the making have a home of their own
+            self._note(node)
+            return
         inputs = tuple(self._earliest(ref) for ref in node.inputs)
         if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
             node.inputs, self.changed = inputs, True
+        if node.op == "cumulative" and node.attrs["kind"] == "sum":
+            self.running[node.outputs[0].id] = node.inputs[0], node.attrs["axis"] % len(node.outputs[0].shape)
+        if self._is_rest(node):
+            node.op, self.changed = "cumulative", True
         if self._known(node):
             return
         made = self._moved(node)
@@ -86,6 +95,13 @@ class _Form:
                 node.op, node.inputs, node.attrs = "identity", (same,), {}
                 self.changed = True
 
+    def _note(self, node: Node) -> None:
+        """Weights in the making have a home of their own: they are known as views, and left as they are."""
+        x = node.inputs[0]
+        if node.op in MOVES and isinstance(x, Value) and 0 not in x.shape:
+            made = MOVES[node.op](node, self.views.get(x.id) or of_base(x.id, x.shape))
+            self.views.update({value.id: one for value, one in zip(node.outputs, made or (), strict=False)})
+
     def _known(self, node: Node) -> bool:
         """Whether the same was worked out before; then it is that value."""
         if node.op not in REPEATABLE or id(node) in self.sites or len(node.outputs) != 1:
@@ -96,6 +112,22 @@ class _Form:
             return False
         self.layouts[node.outputs[0].id] = self._of(before[0])
         node.op, node.inputs, node.attrs, self.changed = "identity", before, {}, True
+        return True
+
+    def _is_rest(self, node: Node) -> bool:
+        """c_n - c_t of a running sum c is the sum of what is still to come."""
+        if node.op != "elementwise" or node.attrs["fn"] != "sub" or len(node.inputs) != 2:
+            return False
+        last, c = node.inputs
+        if not isinstance(c, Value) or c.id not in self.running or not isinstance(last, Value):
+            return False
+        x, axis = self.running[c.id]
+        whole, n = of_base(c.id, c.shape), c.shape[axis]
+        end, seen = place_of(whole, axis, n - 1), self._of(last)
+        wanted = {end._replace(axes=(*end.axes[:axis], more, *end.axes[axis:])) for more in ((), (Repeat(n),))}
+        if n < 2 or seen not in wanted or self.layouts.get(c.id, whole) != whole:
+            return False
+        node.inputs, node.attrs = (x,), {"kind": "sum", "axis": axis, "remaining": True}
         return True
 
     def layout(self, ref: Reference) -> Layout | None:

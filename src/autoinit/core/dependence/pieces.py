@@ -1,0 +1,45 @@
+"""Values that were put together from pieces, with others: piece by piece."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.canonical.layout import Layout, of_base
+from ..graph.canonical.moves import part_of
+from ..graph.graph import Node
+from ..signal import axes as K_axes
+from .asking import Asking
+from .substitution import Unknown
+
+Array = NDArray[np.float64]
+PIECED = {"concat", "stack"}
+MOST_PIECES = 16
+
+
+def by_pieces(joint: Asking, node: Node, whole: Layout, other: Layout, shape: tuple[int, ...]) -> Array:
+    """cov([a, b, ...], v) is cov(a, its part of v), cov(b, ...): of a size s of n as much as s/n tells, and of two
+    different places s (s - 1) / (n (n - 1)) within a piece."""
+    out, axis = node.outputs[0], node.attrs["axis"]
+    n = shape[axis]
+    if whole != of_base(out.id, out.shape) or shape != out.shape or len(node.inputs) > MOST_PIECES:
+        raise Unknown
+    same: Array = np.zeros((2,) * (len(shape) - 1))
+    different: Array = np.zeros((2,) * (len(shape) - 1))
+    at = 0
+    for slot in range(len(node.inputs)):
+        piece = joint.operand(node, slot)
+        if piece is None:
+            raise Unknown
+        view = joint.view(piece, len(piece.shape))
+        if node.op == "stack":
+            view = view._replace(axes=(*view.axes[:axis], (), *view.axes[axis:]))
+        size = 1 if node.op == "stack" else piece.shape[axis]
+        if size == 0:
+            continue
+        inner = (*shape[:axis], size, *shape[axis + 1 :])
+        C = joint.between(view, part_of(other, axis, at, 1, size), inner)
+        same = same + size / n * K_axes.same(C, axis)
+        different = different + size * (size - 1) / max(n * (n - 1), 1) * K_axes.different(C, axis)
+        at += size
+    return np.stack([same, different], axis=axis)

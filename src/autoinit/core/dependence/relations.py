@@ -1,0 +1,61 @@
+"""What a rule may ask about the operands of its node; None where nobody can say."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.graph import Node, Value
+from ..signal.signal import Signal
+from .joint import Joint
+from .statistics import Statistic, statistic_of
+from .substitution import Lost, Unknown
+
+Array = NDArray[np.float64]
+
+
+class Relations:
+    """How the operands of one node vary together. Without a `joint` there is nothing to ask."""
+
+    def __init__(self, joint: Joint | None, node: Node) -> None:
+        self._joint, self._node = joint, node
+
+    def _operands(self, slot: int, other: int) -> tuple[Joint, Value, Value] | None:
+        if self._joint is None:
+            return None
+        one, two = self._joint.operand(self._node, slot), self._joint.operand(self._node, other)
+        return None if one is None or two is None else (self._joint, one, two)
+
+    def covariance(self, slot: int, other: int, shape: tuple[int, ...] | None = None) -> Array | None:
+        """cov(u_i, v_j) for every pattern of a shape that both broadcast to (None: the output's)."""
+        asked = self._operands(slot, other)
+        return None if asked is None else asked[0].covariance(*asked[1:], shape or self._node.outputs[0].shape)
+
+    def across(self, slot: int, other: int, axis: int) -> Array | None:
+        """The same for operands of their own lengths along an axis, averaged over all pairs of places there."""
+        asked = self._operands(slot, other)
+        return None if asked is None else asked[0].across(*asked[1:], axis)
+
+    def statistic(self, slot: int, other: int, law: Signal) -> Statistic | None:
+        """What operand `slot`, with this signal, is a statistic of, if that is the other one."""
+        asked = self._operands(slot, other)
+        if asked is None or asked[2].shape != self._node.outputs[0].shape:
+            return None
+        return statistic_of(*asked, law)
+
+    def siblings(self, slot: int, other: int) -> tuple[Signal, int] | None:
+        """The tensor that two operands are functions of different parts of, and the axis along which it was cut."""
+        asked = self._operands(slot, other)
+        rank = len(self._node.outputs[0].shape)
+        if asked is None or any(len(value.shape) != rank for value in asked[1:]):
+            return None
+        joint, one, two = asked
+        try:
+            a, b = joint.origin(one), joint.origin(two)
+        except (Lost, Unknown):
+            return None
+        if a is None or b is None or a.base != b.base:
+            return None
+        apart = [axis for axis, (p, q) in enumerate(zip(a.axes, b.axes, strict=True)) if p != q]
+        whole = joint.signal(a.base)
+        return (whole, apart[0]) if len(apart) == 1 and whole.ndim == rank else None
