@@ -24,6 +24,9 @@ class Asking(Protocol):
     def signal(self, value: Value | int) -> Signal:
         """The signal of a value."""
 
+    def data(self, node: Node) -> list[tuple[int, Value]]:
+        """The operands that are no numbers."""
+
     def mean(self, node: Node, slot: int) -> float:
         """The mean of an operand."""
 

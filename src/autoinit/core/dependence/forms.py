@@ -27,6 +27,8 @@ class Part(NamedTuple):
 
 Form = list[Part] | None
 """None: nobody knows."""
+FAR = 3.0
+"""A divisor whose mean is fewer standard deviations from zero has no linear form."""
 
 
 def _axes(node: Node, operand: Value) -> dict[Axis, Parts | None]:
@@ -48,19 +50,31 @@ def _operand(node: Node, ref: Value, view: Layout, coefficient: float) -> Part:
 
 def _elementwise(joint: Asking, node: Node, view: Layout) -> Form:
     fn = node.attrs["fn"]
-    data = [(k, x) for k in range(len(node.inputs)) if (x := joint.operand(node, k)) is not None]
+    data = joint.data(node)
     if fn in ("add", "sub") and len(node.inputs) == 2:
         signs = (1.0, 1.0 if fn == "add" else -1.0)
         return [_operand(node, x, view, signs[k]) for k, x in data]
     if fn == "mul" and len(node.inputs) == 2:
         means = [joint.mean(node, k) for k in (0, 1)]
         return [_operand(node, x, view, means[1 - k]) for k, x in data]
-    if fn == "where" and len(data) == 3:
+    if fn == "where":
         return _where(joint, node, view)
+    if fn == "div" and len(data) == 2:
+        return _quotient(joint, node, view)
     if len(data) == 1:
         slope = joint.slope(node.outputs[0], data[0][1])
         return None if slope is None else [_operand(node, data[0][1], view, slope)]
     return None
+
+
+def _quotient(joint: Asking, node: Node, view: Layout) -> Form:
+    """u / v = u / m - m_u v / m^2 + ... of a divisor that stays away from zero."""
+    (_, u), (_, v) = joint.data(node)
+    of = joint.signal(v)
+    if of.variance * FAR**2 > of.mean**2:
+        return None
+    inverse = (1.0 + of.variance / of.mean**2) / of.mean
+    return [_operand(node, u, view, inverse), _operand(node, v, view, -joint.signal(u).mean / of.mean**2)]
 
 
 def _where(joint: Asking, node: Node, view: Layout) -> Form:

@@ -74,6 +74,11 @@ class Joint:
     def operand(self, node: Node, slot: int) -> Value | None:
         return self.story.operand(node, slot)
 
+    def data(self, node: Node) -> list[tuple[int, Value]]:
+        """The operands that are no numbers."""
+        found = [(k, x) for k in range(len(node.inputs)) if (x := self.operand(node, k)) is not None]
+        return [(k, x) for k, x in found if (s := self._signals(x.id)) is None or not s.is_constant]
+
     def mean(self, node: Node, slot: int) -> float:
         value = self.operand(node, slot)
         return float(node.attrs.get("scalars", {}).get(slot, 0.0)) if value is None else self.signal(value).mean
@@ -144,10 +149,10 @@ class Joint:
             node = self.story.producer(at.id)
             if node is None or node.op not in ("elementwise", "identity"):
                 return None
-            data = [x for k in range(len(node.inputs)) if (x := self.operand(node, k)) is not None]
-            if len(data) != 1 or data[0].shape != at.shape:
+            data = self.data(node)
+            if len(data) != 1 or data[0][1].shape != at.shape:
                 return None
-            at = data[0]
+            at = data[0][1]
         return at if self.signal(at) is signal.source else None
 
     def origin(self, value: Value) -> Layout | None:

@@ -21,9 +21,9 @@ def by_pieces(joint: Asking, node: Node, whole: Layout, other: Layout, shape: tu
     """cov([a, b, ...], v) is cov(a, its part of v), cov(b, ...): of a size s of n as much as s/n tells, and of two
     different places s (s - 1) / (n (n - 1)) within a piece."""
     out, axis = node.outputs[0], node.attrs["axis"]
-    n = shape[axis]
     if whole != of_base(out.id, out.shape) or shape != out.shape or len(node.inputs) > MOST_PIECES:
         raise Unknown
+    n = shape[axis]
     same: Array = np.zeros((2,) * (len(shape) - 1))
     different: Array = np.zeros((2,) * (len(shape) - 1))
     at = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.canonical.layout import Digit
 from ..graph.graph import Node, Value
 from ..signal.signal import Signal
 from .joint import Joint
@@ -56,6 +57,8 @@ class Relations:
             return None
         if a is None or b is None or a.base != b.base:
             return None
-        apart = [axis for axis, (p, q) in enumerate(zip(a.axes, b.axes, strict=True)) if p != q]
+        still = {digit.root for digit, _ in a.fixed ^ b.fixed}
+        apart = [axis for axis, (p, q) in enumerate(zip(a.axes, b.axes, strict=True))
+                 if p != q or any(isinstance(part, Digit) and part.root in still for part in p)]  # fmt: skip
         whole = joint.signal(a.base)
         return (whole, apart[0]) if len(apart) == 1 and whole.ndim == rank else None

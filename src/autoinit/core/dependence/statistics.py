@@ -88,7 +88,7 @@ def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
             return (node if squares and node.attrs["kind"] in KINDS else None), view
         if node.op not in ("elementwise", "identity"):
             return None, view
-        data = [x for k in range(len(node.inputs)) if (x := joint.operand(node, k)) is not None]
+        data = [x for _, x in joint.data(node)]
         if len(data) != 1:
             return None, view
         axes: dict[Axis, Parts | None] = {
@@ -104,7 +104,7 @@ def _root(joint: Joint, value: Value) -> Value | None:
     node = joint.story.producer(base.base)
     if node is None or node.op != "elementwise" or node.outputs[0].shape != value.shape or base.base != value.id:
         return None
-    data = [x for k in range(len(node.inputs)) if (x := joint.operand(node, k)) is not None]
+    data = [x for _, x in joint.data(node)]
     fn, scalars = node.attrs["fn"], node.attrs.get("scalars") or {}
     if fn == "square" or (fn == "mul" and len(data) == 2 and data[0] == data[1]):
         return data[0]

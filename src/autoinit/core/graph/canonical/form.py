@@ -8,6 +8,7 @@ that one. The graph is changed in place; nodes stay, so that every call of the m
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import prod
 from typing import Any
 
 from ..cuts import wanted_cuts
@@ -20,6 +21,8 @@ from .pieces import Pieces, resolved
 NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 """Functions of two operands, and the second that changes nothing."""
 COMMUTE = ("add", "mul")
+LARGEST_TABLE = 2**16
+"""Larger tables are not looked at."""
 REPEATABLE = {"elementwise", "reduce", "softmax", "cumulative", "average_pool", "max_pool"}
 """Ops that give the same when they are done again, and have no weights."""
 
@@ -206,12 +209,21 @@ class _Form:
         return [x._replace(axes=tuple(parts for a, parts in enumerate(x.axes) if a not in axes))]
 
     def _unchanged(self, node: Node) -> list[Layout] | None:
-        """x + 0, x · 1."""
+        """x + 0, x · 1: a number, or a table of the same number everywhere."""
         fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
-        if fn not in NEUTRAL or len(scalars) != 1 or node.attrs.get("params"):
+        if fn not in NEUTRAL or len(node.inputs) != 2 or node.attrs.get("params"):
             return None
-        ((slot, number),) = scalars.items()
-        if number != NEUTRAL[fn] or (slot == 0 and fn not in COMMUTE):
+        for slot in (1, 0) if fn in COMMUTE else (1,):
+            ref, x = node.inputs[slot], node.inputs[1 - slot]
+            number = scalars.get(slot) if ref is None else self._everywhere(ref)
+            if number == NEUTRAL[fn] and isinstance(x, Value) and x.shape == node.outputs[0].shape:
+                return [self._of(x)]
+        return None
+
+    def _everywhere(self, ref: Reference) -> float | None:
+        """The number that all entries of a table are."""
+        array = ref.array() if isinstance(ref, Constant) and 0 < prod(ref.shape) <= LARGEST_TABLE else None
+        if array is None or array.dtype.kind not in "biuf":
             return None
-        x = self.layout(next((ref for ref in node.inputs if ref is not None), None))
-        return None if x is None else [x]
+        first = array.flat[0]
+        return float(first) if (array == first).all() else None
