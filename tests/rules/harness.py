@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from autoinit.core.dependence.relations import Relations
 from autoinit.core.graph.graph import Node, Value
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal, from_array
@@ -47,8 +48,9 @@ class FakeContext:
     def kept(self, node: Node, slot: int) -> bool:
         return slot in self.kept_slots
 
-    def covariance(self, node: Node, slot: int, other: int) -> None:
+    def relations(self, node: Node) -> Relations:
         """Rules are tested without a graph: there is nothing to ask."""
+        return Relations(None, node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False

@@ -15,9 +15,9 @@ import torch.nn.functional as F
 import autoinit
 import autoinit.rules.merge
 import autoinit.rules.shape
-from autoinit.core.dependence.lineage import aligned
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.broadcast import aligned
 from autoinit.core.signal.signal import Signal, from_array, iid
 from autoinit.rules.registry import RULES
 

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.normalize  # noqa: F401
-from autoinit.core.dependence.lineage import cross_moment
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.signal.signal import Signal, constant, from_array, iid
+from tests.core.dependence.program import Program
 
 from .harness import check, components, measure, predict
 
@@ -153,11 +153,12 @@ def test_layer_norm_then_mean_over_tokens():
     assert pooled.variance > 5 * y.variance / 64
 
 
-def test_normalised_signal_remembers_its_input():
-    x = TOKENS[1]
-    y = predict("normalize", [x], [x.shape], axes=(2,), channel_axes=(2,), eps=1e-5)
+def test_normalised_signal_varies_with_its_input():
+    x, program = TOKENS[1], Program()
+    value = program.input(x)
+    y = program.op("normalize", value, axes=(2,), channel_axes=(2,), eps=1e-5)
     cross = measure([x], lambda t: (F.layer_norm(t, (16,)) * t).mean(dim=(0, 1, 2), keepdim=True), 400)[0][0]
-    assert float(cross_moment(x, y).flat[0]) == pytest.approx(cross, rel=0.03)
+    assert float(program.cross(value, y).flat[0]) == pytest.approx(cross, rel=0.03)
 
 
 def test_profiles():

@@ -7,9 +7,9 @@ import pytest
 import torch.nn.functional as F
 
 import autoinit.rules.pool  # noqa: F401
-from autoinit.core.dependence.lineage import cross_moment
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.signal.signal import Signal, iid
+from tests.core.dependence.program import Program
 
 from .harness import check, components, measure, predict
 
@@ -91,8 +91,10 @@ def test_border_profile_of_average_pool():
 @pytest.mark.parametrize("x", MAPS)
 def test_average_pool_minus_its_input(x):
     """PoolFormer's mixer, avgpool(x) - x, knows what it is made of (interior windows; borders: 8 %)."""
-    y = predict("average_pool", [x], [x.shape], include_pad=False, **attrs(3, 1, 1))
-    K = y.K + x.K - 2 * cross_moment(x, y)
+    program = Program()
+    value = program.input(x)
+    pooled = program.op("average_pool", value, include_pad=False, **attrs(3, 1, 1))
+    K = program.signals[pooled.id].K + x.K - 2 * program.cross(value, pooled)
     _, _, measured, se = measure([x], lambda t: F.avg_pool2d(t, 3, 1, 1, count_include_pad=False) - t, 300)[0]
     assert K.flat[0] == pytest.approx(measured.flat[0], abs=5 * se.flat[0] + 0.08 * measured.flat[0])
 

@@ -9,9 +9,9 @@ import torch.nn.functional as F
 
 import autoinit.rules.normalize
 import autoinit.rules.random  # noqa: F401
-from autoinit.core.dependence.lineage import cross_moment
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.signal.signal import Signal, iid
+from tests.core.dependence.program import Program
 
 from .harness import check, compare, components, measure, predict
 
@@ -72,11 +72,13 @@ def test_cases():
 
 
 def test_dropout_stays_correlated_with_its_input():
-    x = SIGNALS[1]
-    y = predict("dropout", [x], [x.shape], rate=0.5, shared=(), kind="inverted")
-    assert np.allclose(cross_moment(x, y), x.K)
+    x, program = SIGNALS[1], Program()
+    value = program.input(x)
+    dropped = program.op("dropout", value, rate=0.5, shared=(), kind="inverted")
+    y, cross = program.signals[dropped.id], program.cross(value, dropped)
+    assert np.allclose(cross, x.K)
     both = measure([x], lambda t: t + F.dropout(t, 0.5, True), 300)[0]
-    total = x.K + y.K + 2 * cross_moment(x, y)
+    total = x.K + y.K + 2 * cross
     assert np.all(np.abs(total - both[2]) <= 5 * both[3] + 1e-6)
 
 

@@ -9,9 +9,9 @@ import torch
 
 import autoinit.rules.cumulative
 import autoinit.rules.reduce  # noqa: F401
-from autoinit.core.dependence.lineage import cross_moment
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.signal.signal import Signal, constant, iid
+from tests.core.dependence.program import Program
 
 from .harness import check, components, measure, predict
 
@@ -153,12 +153,11 @@ def test_functions_of_a_mean_square(name):
 
 
 def test_centring_is_exact():
-    x = SIGNALS[1]
-    kept = predict("reduce", [x], [(5, 6, 1)], kind="mean", axes=(2,), keepdim=True)
-    centred = (x.K + kept.K - 2 * cross_moment(x, kept)).flat[0]
+    x, program = SIGNALS[1], Program()
+    value = program.input(x)
+    kept = program.mean(value, 2)
+    centred = (x.K + program.signals[kept.id].K - 2 * program.cross(value, kept)).flat[0]
     assert centred == pytest.approx(0.8 * (1 - 1 / 12))
-    plain = predict("reduce", [x], [(5, 6)], kind="mean", axes=(2,), keepdim=False)
-    assert plain.shape == (5, 6) and plain.memo[("unsqueeze", 2)].shape == (5, 6, 1)
 
 
 def test_edges():

@@ -18,6 +18,9 @@ class Asking(Protocol):
     def operand(self, node: Node, slot: int) -> Value | None:
         """An operand as a value; None for a number, or nothing."""
 
+    def producer(self, value: int) -> Node | None:
+        """The node that made a value."""
+
     def view(self, value: Value, ndim: int) -> Layout:
         """A value as a view of its base, broadcast to a rank."""
 

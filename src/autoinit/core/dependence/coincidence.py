@@ -37,18 +37,22 @@ class Index(NamedTuple):
     uses: tuple[Use, ...]
     start: int
     size: int
+    averaged: tuple[tuple[int, int], ...] = ()
+    """Digits (stride, size) of the base that are averaged over."""
 
 
 def index_of(view: Layout, root: Axis) -> Index | None:
     """None: averaged over. Raises ValueError where the axis was cut in a way that is not followed."""
     uses: list[Use] = []
     start, found, total = 0, False, 1
+    digits: list[tuple[int, int]] = []
     for axis, parts in enumerate(view.axes):
         low = 1
         for part in reversed(parts):
             if not isinstance(part, Repeat):
                 if part.root == root:
                     uses.append(Use(axis, low, part.size, part.stride))
+                    digits.append((part.stride, part.size))
                     total *= part.size
                     found = True
                 elif isinstance(part.root, Cut) and _holds(part.root, root):
@@ -60,14 +64,47 @@ def index_of(view: Layout, root: Axis) -> Index | None:
             low *= part.size
     for digit, index in view.fixed:
         if digit.root == root:
+            digits.append((digit.stride, digit.size))
             start, total, found = start + digit.stride * index, total * digit.size, True
         elif isinstance(digit.root, Cut) and _holds(digit.root, root):
             raise ValueError("a place of a part")
     if not found:
         return None
-    if total != root.size:
-        raise ValueError("some digits are averaged over")
-    return Index(tuple(sorted(uses)), start, root.size)
+    missing = () if total == root.size else _missing(digits, root.size)
+    return Index(tuple(sorted(uses)), start, root.size, missing)
+
+
+def _missing(digits: list[tuple[int, int]], size: int) -> tuple[tuple[int, int], ...]:
+    """The digits between those that a view has."""
+    found, reached = [], 1
+    for stride, n in (*sorted(digits), (size, 1)):
+        if stride % reached:
+            raise ValueError("digits that overlap")
+        if stride > reached:
+            found.append((reached, stride // reached))
+        reached = stride * n
+    return tuple(found)
+
+
+def _without(index: Index, gone: tuple[tuple[int, int], ...]) -> Index:
+    """The other digits of an index, those in `gone` left out."""
+    uses = list(index.uses)
+    for stride, n in gone:
+        for edge in (stride, stride * n):
+            uses = [half for use in uses for half in _split(use, edge)]
+    inside = [any(s <= use.stride < s * n for s, n in gone) for use in uses]
+    start = index.start - sum(index.start // s % n * s for s, n in gone)
+    return Index(tuple(sorted(u for u, out in zip(uses, inside, strict=True) if not out)), start, index.size)
+
+
+def _split(use: Use, edge: int) -> tuple[Use, ...]:
+    """A digit cut in two where the strides of the base pass an edge."""
+    if not use.stride < edge < use.stride * use.size:
+        return (use,)
+    low, rest = divmod(edge, use.stride)
+    if rest or use.size % low:
+        raise ValueError("digits that do not fit")
+    return Use(use.axis, use.low, low, use.stride), Use(use.axis, use.low * low, use.size // low, edge)
 
 
 def _holds(cut: Cut, root: Axis) -> bool:
@@ -84,6 +121,12 @@ def chances(one: Index | None, two: Index | None, shape: tuple[int, ...], size: 
     flat = np.ones((1,) * len(shape))
     if one is None or two is None:
         return flat / size
+    gone = (*one.averaged, *(d for d in two.averaged if d not in one.averaged))
+    if gone:
+        if any(a <= b < a * n for a, n in gone for b, m in gone if (a, n) != (b, m)):
+            raise ValueError("averages that overlap")
+        chance = chances(_without(one, gone), _without(two, gone), shape, size)
+        return np.asarray(chance / prod(n for _, n in gone))
     if one == two:
         for axis in {use.axis for use in one.uses}:
             flat = flat * _along(axis, len(shape), 1.0, 1.0 / prod(use.size for use in one.uses if use.axis == axis))

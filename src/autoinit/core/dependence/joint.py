@@ -71,6 +71,9 @@ class Joint:
             raise Unknown
         return found
 
+    def producer(self, value: int) -> Node | None:
+        return self.story.producer(value)
+
     def operand(self, node: Node, slot: int) -> Value | None:
         return self.story.operand(node, slot)
 

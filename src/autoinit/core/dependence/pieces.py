@@ -38,8 +38,23 @@ def by_pieces(joint: Asking, node: Node, whole: Layout, other: Layout, shape: tu
         if size == 0:
             continue
         inner = (*shape[:axis], size, *shape[axis + 1 :])
-        C = joint.between(view, part_of(other, axis, at, 1, size), inner)
+        C = joint.between(view, _part(joint, other, axis, at, size), inner)
         same = same + size / n * K_axes.same(C, axis)
         different = different + size * (size - 1) / max(n * (n - 1), 1) * K_axes.different(C, axis)
         at += size
     return np.stack([same, different], axis=axis)
+
+
+def _part(joint: Asking, view: Layout, axis: int, start: int, size: int) -> Layout:
+    """A part of a view, as a piece of what it was put together from where it is one."""
+    node = joint.producer(view.base)
+    if node is None or node.op != "concat" or node.attrs["axis"] != axis or view != of_base(view.base, view.shape):
+        return part_of(view, axis, start, 1, size)
+    at = 0
+    for slot in range(len(node.inputs)):
+        piece = joint.operand(node, slot)
+        n = 0 if piece is None else piece.shape[axis]
+        if piece is not None and at <= start and start + size <= at + n:
+            return part_of(joint.view(piece, len(piece.shape)), axis, start - at, 1, size)
+        at += n
+    return part_of(view, axis, start, 1, size)

@@ -1,0 +1,95 @@
+"""Small programs, op by op, whose rules and covariances can be asked for without a front end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from autoinit.core.dependence import Joint
+from autoinit.core.dependence.relations import Relations
+from autoinit.core.dependence.story import Story
+from autoinit.core.graph.canonical.layout import Layout
+from autoinit.core.graph.canonical.moves import MOVES
+from autoinit.core.graph.graph import Graph, Node, Value
+from autoinit.core.signal.signal import Array, Signal
+from autoinit.rules.registry import RULES
+from tests.rules.harness import FakeContext
+
+
+class Program:
+    """Values that are made of one another, with their signals."""
+
+    def __init__(self) -> None:
+        self.signals: dict[int, Signal] = {}
+        self.layouts: dict[int, Layout] = {}
+        self.story = Story(Graph(), self.layouts, lambda node: set(), id)
+        self.joint = Joint(self.story, self.signals.get)
+
+    def input(self, signal: Signal) -> Value:
+        return self._kept(signal)
+
+    def op(self, op: str, *operands: Value | float, shape: Sequence[int] | None = None, **attrs: Any) -> Value:
+        scalars = {k: float(x) for k, x in enumerate(operands) if not isinstance(x, Value)}
+        if op == "elementwise":
+            attrs["scalars"] = scalars
+        inputs = tuple(x if isinstance(x, Value) else None for x in operands)
+        out = Value(1000 + len(self.signals), tuple(shape or next(x.shape for x in inputs if x is not None)))
+        node = Node(op, inputs, (out,), attrs)
+        made = RULES[op](node, self, *(None if x is None else self.signals[x.id] for x in inputs))
+        assert isinstance(made, Signal)
+        self.signals[out.id] = made
+        self.story.seen(len(self.signals), node)
+        if op in MOVES:
+            self.layouts[out.id] = MOVES[op](node, self.joint.view(inputs[0], len(inputs[0].shape)))[0]
+        return out
+
+    def function(self, fn: str, *operands: Value | float, **attrs: Any) -> Value:
+        shape = np.broadcast_shapes(*(x.shape for x in operands if isinstance(x, Value)))
+        return self.op("elementwise", *operands, shape=shape, fn=fn, **attrs)
+
+    def mean(self, x: Value, *axes: int) -> Value:
+        shape = [1 if a in axes else n for a, n in enumerate(x.shape)]
+        return self.op("reduce", x, shape=shape, kind="mean", axes=axes, keepdim=True)
+
+    def cross(self, u: Value, v: Value) -> Array:
+        """E[u_i v_j]."""
+        shape = np.broadcast_shapes(u.shape, v.shape)
+        found = self.joint.covariance(u, v, shape)
+        assert found is not None
+        return found + self.signals[u.id].mean * self.signals[v.id].mean
+
+    def _kept(self, signal: Signal) -> Value:
+        value = Value(1000 + len(self.signals), signal.shape)
+        self.signals[value.id] = signal
+        return value
+
+    # --- the context of rules ---------------------------------------------------------------------------------------
+
+    def relations(self, node: Node) -> Relations:
+        return Relations(self.joint, node)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(FakeContext(), name)
+
+
+def by_pairs(u: Any, v: Any) -> Array:
+    """Mean of u_i v_j over all pairs of places that differ exactly on S, by inverting sums along each axis.
+
+    The sum over all j along an axis holds the n - 1 different places and the same one.
+    """
+    shape = np.broadcast_shapes(u.shape, v.shape)
+    u, v = np.broadcast_to(u, shape), np.broadcast_to(v, shape)
+    K = np.zeros((2,) * u.ndim)
+    for S in product((0, 1), repeat=u.ndim):
+        a, b = u, v
+        for axis, bit in enumerate(S):
+            if bit:
+                a, b = a.sum(axis=axis, keepdims=True), b.sum(axis=axis, keepdims=True)
+        K[S] = float((a * b).sum())
+    for axis, n in enumerate(u.shape):
+        same, total = np.take(K, 0, axis=axis), np.take(K, 1, axis=axis)
+        K = np.stack([same / n, (total - same) / (n * (n - 1)) if n > 1 else same], axis=axis)
+    return K

@@ -1,0 +1,172 @@
+"""E[u_i v_j] of values of one program, against averages over samples of the real ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from autoinit.core.graph.graph import Value
+from autoinit.core.signal.samples import sample
+from autoinit.core.signal.signal import Signal, iid
+from tests.core.dependence.program import Program, by_pairs
+
+SHAPE = (3, 4, 6)
+Build = Callable[[Program, Value], Value]
+Run = Callable[[torch.Tensor], torch.Tensor]
+
+
+def source(mean: float = 0.5) -> Signal:
+    table = np.full((2, 2, 2), mean**2)
+    for S in product((0, 1), repeat=3):
+        table[S] += 0.5 * (sum(S) == 0) + 0.3 * (S[2] == 0) + 0.4 * (S[0] == 0)
+    return Signal(SHAPE, mean, table)
+
+
+def against_samples(one: Build, two: Build, run: Callable[[torch.Tensor], tuple[Any, Any]], *, mean: float = 0.5,
+                    repeats: int = 1500, error: float = 0.0) -> None:  # fmt: skip
+    """`error`: of the root of the powers, for forms that are no more than linear."""
+    program, rng = Program(), np.random.default_rng(0)
+    x = program.input(source(mean))
+    u, v = one(program, x), two(program, x)
+    torch.manual_seed(0)
+    drawn = (run(torch.from_numpy(sample(source(mean), rng, None))) for _ in range(repeats))
+    tables = np.array([by_pairs(a.numpy(), b.numpy()) for a, b in drawn])
+    root = np.sqrt(program.signals[u.id].second * program.signals[v.id].second)
+    slack = 5 * tables.std(axis=0, ddof=1) / np.sqrt(repeats) + 1e-9 + error * root
+    found = program.cross(u, v)
+    assert np.all(np.abs(found - tables.mean(axis=0)) <= slack), (found, tables.mean(axis=0), slack)
+
+
+def itself(p: Program, x: Value) -> Value:
+    return x
+
+
+def test_the_count_of_pairs_is_right() -> None:
+    u, v = np.random.default_rng(0).normal(size=(2, 2, 3))
+    K, count = np.zeros((2, 2)), np.zeros((2, 2))
+    for i, j in product(np.ndindex(2, 3), np.ndindex(2, 3)):
+        S = tuple(int(a != b) for a, b in zip(i, j, strict=True))
+        K[S] += u[i] * v[j]
+        count[S] += 1
+    np.testing.assert_allclose(by_pairs(u, v), K / count)
+
+
+@pytest.mark.parametrize("axes", [(0,), (2,), (1, 2), (0, 1, 2)])
+def test_with_its_mean(axes: tuple[int, ...]) -> None:
+    against_samples(itself, lambda p, x: p.mean(x, *axes), lambda t: (t, t.mean(axes, keepdim=True)))
+
+
+def test_of_two_means() -> None:
+    run = lambda t: (t.mean(2, keepdim=True), t.mean((1, 2), keepdim=True))  # noqa: E731
+    against_samples(lambda p, x: p.mean(x, 2), lambda p, x: p.mean(x, 1, 2), run)
+
+
+def test_of_linear_combinations() -> None:
+    """3 x - 2 mean(x) against x + 1."""
+
+    def one(p: Program, x: Value) -> Value:
+        return p.function("sub", p.function("mul", x, 3.0), p.function("mul", p.mean(x, 2), 2.0))
+
+    run = lambda t: (3 * t - 2 * t.mean(2, keepdim=True), t + 1)  # noqa: E731
+    against_samples(one, lambda p, x: p.function("add", x, 1.0), run)
+
+
+@pytest.mark.parametrize(("f", "g"), [("relu", "tanh"), ("exp", "sigmoid"), ("relu", "neg")])
+def test_of_functions_of_one_source(f: str, g: str) -> None:
+    run = lambda t: (getattr(torch, f)(t), getattr(torch, g)(t))  # noqa: E731
+    against_samples(lambda p, x: p.function(f, x), lambda p, x: p.function(g, x), run)
+
+
+@pytest.mark.parametrize(("f", "g"), [("relu", "tanh"), ("square", "abs"), ("relu", "relu")])
+def test_of_functions_of_correlated_sources(f: str, g: str) -> None:
+    def two(p: Program, x: Value) -> Value:
+        return p.function(g, p.function("sub", x, p.mean(x, 2)))
+
+    run = lambda t: (getattr(torch, f)(t), getattr(torch, g)(t - t.mean(2, keepdim=True)))  # noqa: E731
+    against_samples(lambda p, x: p.function(f, x), two, run)
+
+
+@pytest.mark.parametrize("level", [1.0, 1e-6])
+def test_small_signals_are_related_all_the_same(level: float) -> None:
+    """Whether two signals are related does not depend on their scale (layer scales are 1e-6 and less)."""
+    p = Program()
+    small = p.input(Signal(SHAPE, 0.0, iid(SHAPE).K * level**2))
+    found = p.cross(p.function("mul", small, 2.0), p.mean(small, 2))
+    np.testing.assert_allclose(found[0, 0], 2 * level**2 / 6, rtol=1e-9)
+
+
+def test_unrelated_signals_have_the_product_of_their_means() -> None:
+    p = Program()
+    np.testing.assert_array_equal(p.cross(p.input(source(0.5)), p.input(source(2.0))), np.full((2, 2, 2), 1.0))
+
+
+OPS: dict[str, tuple[Build, Run, float]] = {
+    "dropout": (
+        lambda p, x: p.op("dropout", x, rate=0.3, shared=(), kind="inverted"), lambda t: F.dropout(t, 0.3, True), 0.0,
+    ),
+    "softmax": (lambda p, x: p.op("softmax", x, axis=2), lambda t: t.softmax(2), 0.03),
+    "layer norm": (
+        lambda p, x: p.op("normalize", x, axes=(2,), channel_axes=(2,), eps=1e-5),
+        lambda t: F.layer_norm(t, (6,)), 0.05,
+    ),
+    "RMS norm": (
+        lambda p, x: p.op("normalize", x, axes=(2,), channel_axes=(2,), eps=1e-5, centre=False),
+        lambda t: F.rms_norm(t, (6,), eps=1e-5), 0.08,
+    ),
+    "group norm": (
+        lambda p, x: p.op("normalize", x, axes=(2,), channel_axes=(1,), groups=2, eps=1e-5),
+        lambda t: F.group_norm(t, 2), 0.08,
+    ),
+    "mean of groups": (
+        lambda p, x: p.op("reshape", p.op("expand", p.mean(p.op("reshape", x, shape=(3, 4, 2, 3)), 3), shape=(3, 4, 2, 3)),
+                          shape=(3, 4, 6)),
+        lambda t: t.view(3, 4, 2, 3).mean(3, keepdim=True).expand(3, 4, 2, 3).reshape(3, 4, 6), 0.0,
+    ),
+    "running sum": (lambda p, x: p.op("cumulative", x, kind="sum", axis=2), lambda t: t.cumsum(2), 0.0),
+    "what is left": (
+        lambda p, x: p.op("cumulative", x, kind="sum", axis=2, remaining=True),
+        lambda t: t.sum(2, keepdim=True) - t.cumsum(2), 0.0,
+    ),
+    "maximum": (
+        lambda p, x: p.op("reduce", x, shape=(3, 4, 1), kind="max", axes=(2,), keepdim=True),
+        lambda t: t.amax(2, keepdim=True), 0.03,
+    ),
+    "gate": (
+        lambda p, x: p.function("mul", x, p.function("sigmoid", p.mean(x, 2))),
+        lambda t: t * t.mean(2, keepdim=True).sigmoid(), 0.08,
+    ),
+    "quotient": (
+        lambda p, x: p.function("div", x, p.function("add", p.function("sigmoid", p.mean(x, 2)), 1.0)),
+        lambda t: t / (t.mean(2, keepdim=True).sigmoid() + 1), 0.02,
+    ),
+    "pieces": (
+        lambda p, x: p.op("concat", p.function("relu", x), p.function("neg", x), shape=(3, 4, 12), axis=2),
+        lambda t: torch.cat([t.relu(), -t], 2), 0.0,
+    ),
+    "matmul": (
+        lambda p, x: p.op("matmul", p.op("softmax", p.op("permute", x, shape=(3, 6, 4), perm=(0, 2, 1)), axis=2), x,
+                          shape=(3, 6, 6)),
+        lambda t: t.transpose(1, 2).softmax(2) @ t, 0.1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_an_op_with_its_operand(name: str) -> None:
+    build, run, error = OPS[name]
+    if name == "pieces":
+        against_samples(
+            build, lambda p, x: p.op("concat", x, x, shape=(3, 4, 12), axis=2),
+            lambda t: (run(t), torch.cat([t, t], 2)), error=0.25,  # pairs across pieces are not asked for
+        )  # fmt: skip
+        return
+    if name == "matmul":
+        against_samples(build, lambda p, x: p.mean(x, 1), lambda t: (run(t), t.mean(1, keepdim=True)), error=error)
+        return
+    against_samples(build, itself, lambda t: (run(t), t), error=error)
