@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from autoinit.core.gaussian.expression import apply
-from autoinit.core.graph.graph import Node, Value
+from autoinit.core.graph.canonical import canonical
+from autoinit.core.graph.feeding import Feeding
+from autoinit.core.graph.graph import Graph, Node, Value
 from autoinit.core.signal.positive import sign_of
 from autoinit.core.signal.signal import Signal, iid
 from autoinit.rules import RULES
@@ -46,9 +48,7 @@ def test_a_running_sum_keeps_its_sign() -> None:
 
 def test_what_is_still_to_come() -> None:
     """c_n - c_t: exact mean and mean square, and of the sign of the terms."""
-    total = run("cumulative", (3, N), decay(), axis=1, kind="sum")
-    last = run("slice", (3, 1), total, axis=1, start=N - 1, stop=N, step=1)
-    rest = run("elementwise", (3, N), last, total, fn="sub")
+    rest = run("cumulative", (3, N), decay(), axis=1, kind="sum", remaining=True)
     c = np.cumsum(samples(), axis=1)
     found = c[:, -1:] - c
     assert sign_of(rest) == -1
@@ -59,11 +59,27 @@ def test_what_is_still_to_come() -> None:
     assert float(rest.K[0, 1]) == pytest.approx(pairs, rel=0.03)
 
 
+def difference(axis: int, shape: tuple[int, ...]) -> Node:
+    """A cut at the end of an axis minus the running sum that it was cut from, in its canonical form."""
+    x, c, last, out = Value(0, (3, N)), Value(1, (3, N)), Value(2, shape), Value(3, (3, N))
+    n = x.shape[axis]
+    graph = Graph()
+    graph.nodes = [
+        Node("cumulative", (x,), (c,), {"axis": 1, "kind": "sum"}),
+        Node("slice", (c,), (last,), {"axis": axis, "start": n - 1, "stop": n, "step": 1}),
+        Node("elementwise", (last, c), (out,), {"fn": "sub"}),
+    ]
+    canonical(graph, Feeding(graph))
+    return graph.nodes[-1]
+
+
+def test_the_end_minus_a_running_sum_is_what_is_still_to_come() -> None:
+    found = difference(1, (3, 1))
+    assert (found.op, found.inputs) == ("cumulative", (Value(0, (3, N)),)) and found.attrs["remaining"]
+
+
 def test_the_last_row_of_another_axis_is_not_the_end_of_the_sum() -> None:
-    total = run("cumulative", (3, N), decay(), axis=1, kind="sum")
-    other = run("slice", (1, N), total, axis=0, start=2, stop=3, step=1)
-    made = run("elementwise", (3, N), other, total, fn="sub")
-    assert made.mean == pytest.approx(0.0, abs=1e-9)
+    assert difference(0, (1, N)).op == "elementwise"
 
 
 def test_a_product_of_decays_and_steps_is_negative() -> None:

@@ -124,8 +124,8 @@ OPS: dict[str, tuple[Build, Run, float]] = {
         lambda t: F.group_norm(t, 2), 0.08,
     ),
     "mean of groups": (
-        lambda p, x: p.op("reshape", p.op("expand", p.mean(p.op("reshape", x, shape=(3, 4, 2, 3)), 3), shape=(3, 4, 2, 3)),
-                          shape=(3, 4, 6)),
+        lambda p, x: p.op("reshape", p.op("expand", p.mean(p.op("reshape", x, shape=(3, 4, 2, 3)), 3),
+                                          shape=(3, 4, 2, 3)), shape=(3, 4, 6)),
         lambda t: t.view(3, 4, 2, 3).mean(3, keepdim=True).expand(3, 4, 2, 3).reshape(3, 4, 6), 0.0,
     ),
     "running sum": (lambda p, x: p.op("cumulative", x, kind="sum", axis=2), lambda t: t.cumsum(2), 0.0),

@@ -7,6 +7,7 @@ divisor to a reduction, and what that reduces is compared with x as a view of th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, prod, sqrt
 
@@ -20,6 +21,7 @@ from .forms import kept_axes
 from .joint import Joint
 from .substitution import Lost, Unknown, digit, through
 
+MULTIPLES = ("mul", "div", "neg")
 KINDS = ("mean", "sum", "var", "std", "norm")
 
 
@@ -73,8 +75,23 @@ def _found(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statistic | N
         whole = _deviation_of(joint, x, squared, view)
         axes = _axes_between(joint, whole, squared, view) if whole is not None else None
         return Statistic(joint.signal(whole), axes, True, scale) if whole is not None and axes else None
-    axes = _axes_between(joint, x, squared, view)
-    return Statistic(joint.signal(x), axes, False, scale) if axes else None
+    for start, share in _scaled(joint, x):
+        axes = _axes_between(joint, start, squared, view)
+        if axes:
+            return Statistic(joint.signal(x), axes, False, share)
+    return None
+
+
+def _scaled(joint: Joint, x: Value) -> Iterator[tuple[Value, float]]:
+    """x, and what it is a multiple of, with the share of its mean square that this has."""
+    second = joint.signal(x).second
+    for _ in range(4):
+        yield x, joint.signal(x).second / second if second else 1.0
+        node = joint.story.producer(x.id)
+        data = joint.data(node) if node is not None and node.op == "elementwise" else []
+        if node is None or len(data) != 1 or node.attrs["fn"] not in MULTIPLES or data[0][1].shape != x.shape:
+            return
+        x = data[0][1]
 
 
 def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
