@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autoinit.core.signal import axes
-from autoinit.core.signal.signal import from_array
+from autoinit.core.signal.measured import from_array
 
 ARRAY = np.random.default_rng(0).normal(0.7, 1.0, (3, 4, 5))
 K = from_array(ARRAY).K

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from autoinit.core.gaussian.expression import X, apply
+from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
-from autoinit.core.signal.signal import LONGEST_CHAIN, Signal, constant, from_array, iid, independent
+from autoinit.core.signal.signal import LONGEST_CHAIN, Signal, constant, iid, independent
 
 SHAPES = [(), (1,), (5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 1)]
 

@@ -20,8 +20,9 @@ import torch
 
 from autoinit.core.dependence.relations import Relations
 from autoinit.core.graph.graph import Node, Value
+from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
-from autoinit.core.signal.signal import Signal, from_array
+from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
 
 torch.set_num_threads(1)

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 
 import autoinit.rules.attention  # noqa: F401
 from autoinit.core.signal.contraction import einsum_moments, matmul_moments
-from autoinit.core.signal.signal import Signal, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, iid
 
 from .harness import check, compare, components, measure, predict
 

@@ -15,7 +15,8 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.contract  # noqa: F401
-from autoinit.core.signal.signal import Signal, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.frontends.torch.lowering.chance import equal_chance
 
 from .harness import compare, components, measure

@@ -18,7 +18,8 @@ import autoinit.rules.pool
 import autoinit.rules.reduce
 import autoinit.rules.shape  # noqa: F401
 from autoinit.core.gaussian.expression import X, apply
-from autoinit.core.signal.signal import Signal, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, iid
 
 from .harness import check, compare, components, measure, predict
 

@@ -18,7 +18,8 @@ import autoinit.rules.shape
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.graph.graph import Node, Value
 from autoinit.core.signal.broadcast import aligned
-from autoinit.core.signal.signal import Signal, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.rules.registry import RULES
 
 from .harness import FakeContext, check, compare, components, measure, predict

@@ -9,7 +9,8 @@ import torch.nn.functional as F
 
 import autoinit.rules.normalize  # noqa: F401
 from autoinit.core.gaussian.expression import X, apply
-from autoinit.core.signal.signal import Signal, constant, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, constant, iid
 from tests.core.dependence.program import Program
 
 from .harness import check, components, measure, predict

@@ -14,7 +14,8 @@ import torch
 import autoinit.rules.merge
 import autoinit.rules.shape  # noqa: F401
 from autoinit.core.gaussian.expression import X, apply
-from autoinit.core.signal.signal import Signal, from_array, iid
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal, iid
 from autoinit.frontends.torch.lowering.chance import equal_chance
 from autoinit.rules.shape import permuted, reshaped
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from autoinit.core.graph.graph import Node, Value
-from autoinit.core.signal.signal import Signal, from_array
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
 
 from .harness import FakeContext, compare, measure

@@ -15,8 +15,9 @@ from ..errors import InputError
 from .checks import brief, numbers, real, whole
 from .signal.columns import Described
 from .signal.columns import measured as measured_columns
+from .signal.profiles import Array
 from .signal.samples import eigenvalues, sample
-from .signal.signal import Array, Signal
+from .signal.signal import Signal
 
 UNKNOWN_BATCH = 64
 """Size taken for an axis given as None: large enough for its statistics to have settled."""

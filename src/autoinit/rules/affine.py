@@ -14,7 +14,8 @@ import numpy as np
 
 from ..core.graph.graph import Node
 from ..core.signal.broadcast import aligned
-from ..core.signal.signal import Signal, from_array
+from ..core.signal.measured import from_array
+from ..core.signal.signal import Signal
 from .registry import Context, rule
 
 

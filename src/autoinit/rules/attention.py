@@ -30,8 +30,10 @@ from ..core.signal.axis_maps import placed
 from ..core.signal.contraction import einsum_moments, matmul_moments
 from ..core.signal.masked_softmax import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
 from ..core.signal.masks import dead_entries
+from ..core.signal.measured import from_array
+from ..core.signal.profiles import Array
 from ..core.signal.row_masks import Mask, causal_mask, unchanging
-from ..core.signal.signal import Array, Signal, from_array
+from ..core.signal.signal import Signal
 from ..core.signal.volatility import pair_volatility
 from .random import masked
 from .registry import Context, rule
@@ -45,7 +47,7 @@ def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
         return log_softmax_signal(x, axis)
     made = softmax_signal(x, axis)
     if axis == x.ndim - 1:
-        made.memo["logits"] = Signal(x.shape, x.mean, x.K, live=x.live)  # values may follow: see `shared_input`
+        made = made.but(logits=Signal(x.shape, x.mean, x.K, live=x.live))  # values may follow: see `shared_input`
     return made
 
 

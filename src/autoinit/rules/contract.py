@@ -20,7 +20,7 @@ from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import averaged_over
 from ..core.signal.broadcast import aligned
 from ..core.signal.contraction import einsum_moments
-from ..core.signal.merged_axes import MOST_AXES, fine_of, merged, remember
+from ..core.signal.merged_axes import MOST_AXES, fine_of, finely, merged
 from ..core.signal.positive import exponential, is_nonnegative
 from ..core.signal.signal import Signal
 from ..core.signal.volatility import contracted, pair_volatility
@@ -119,8 +119,7 @@ def _rows_refined(made: Signal, x: Signal, gain: float) -> Signal:
         return made
     K = np.stack([gain * found[0].K[..., 0], np.zeros(found[0].K.shape[:-1])], axis=-1)
     fine = Signal((*found[0].shape[:-1], made.shape[-1]), 0.0, K)
-    remember(made, fine, [len(g) for g in found[1]])
-    return made
+    return finely(made, fine, [len(g) for g in found[1]])
 
 
 @rule("linear")
@@ -134,9 +133,7 @@ def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal |
     through = ByVariance(lambda w: linear_map(x, w, shape))
     weight = ctx.weight(node, 1, lambda w: through(w).second)
     made = with_bias(through(weight), bias, len(shape) - 1, kept_cross(node, ctx, x))
-    if "logits" in x.memo:
-        made.memo["logits"] = x.memo["logits"]  # heads mixed after a softmax
-    return made
+    return made if x.logits is None else made.but(logits=x.logits)  # heads mixed after a softmax
 
 
 def _letters(n: int, start: int = 0) -> str:
@@ -196,7 +193,7 @@ def _contract_refined(made: Signal, names: list[str], out: str, operands: tuple[
     lengths, shape = [len(spelt[c]) for c in out], [sizes_of[c] for c in fine_out]
     better = Signal(made.shape, mean, merged(K, shape, lengths))
     if len(shape) > len(out):
-        remember(better, Signal(shape, mean, K), lengths)
+        return finely(better, Signal(shape, mean, K), lengths)
     return better
 
 
@@ -212,7 +209,8 @@ def matmul(node: Node, ctx: Context, a: Signal | None, b: Signal | None) -> Sign
     out = names + (row if len(shape_a) > 1 else "") + (column if len(shape_b) > 1 else "")
     made = _two_operands(node, ctx, f"{left},{right}->{out}", a, b)
     if a is not None and b is not None and a.mean == b.mean == 0.0 and 2 < a.ndim == b.ndim == made.ndim:
-        made.volatility = pair_volatility(a, permuted(b, (*range(b.ndim - 2), b.ndim - 1, b.ndim - 2)))
+        shaken = pair_volatility(a, permuted(b, (*range(b.ndim - 2), b.ndim - 1, b.ndim - 2)))
+        made = made.but(volatility=shaken)
     return _attended(made, a, b)
 
 
@@ -245,10 +243,8 @@ def _with_profiles(made: Signal, equation: str, slot: int, x: Signal) -> Signal:
         return made
     labels = left.split(",")[slot]
     known = {label: p for label, p in zip(labels, x.profiles, strict=True) if p is not None}
-    made.profiles = tuple(
-        known[c] if c in known and known[c].size == n else None for c, n in zip(out, made.shape, strict=True)
-    )
-    return made
+    profiles = [known[c] if c in known and known[c].size == n else None for c, n in zip(out, made.shape, strict=True)]
+    return made.but(profiles=tuple(profiles))
 
 
 def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
@@ -256,7 +252,7 @@ def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
 
     Heads may have been mixed after the softmax (talking heads): then rows do not sum to one.
     """
-    logits = None if p is None else p.memo.get("logits")
+    logits = None if p is None else p.logits
     if p is None or logits is None or v is None or v.ndim < 2 or logits.shape != p.shape:
         return y
     n = p.shape[-1]

@@ -12,7 +12,8 @@ from ..core.gaussian.expression import apply
 from ..core.graph.graph import Node
 from ..core.signal.axis_maps import transform
 from ..core.signal.positive import sign_of, signed
-from ..core.signal.signal import Array, Signal
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal
 from ..core.signal.window_maximum import Window, maximum_over
 from .registry import Context, rule
 

@@ -12,10 +12,12 @@ from ..core.gaussian.expression import Expr, X, apply, evaluate
 from ..core.graph.graph import Node
 from ..core.signal.broadcast import aligned
 from ..core.signal.marginal import Sum, matters
-from ..core.signal.merged_axes import fine_of, remember
+from ..core.signal.measured import from_array
+from ..core.signal.merged_axes import fine_of, finely
 from ..core.signal.placed import per_place
 from ..core.signal.positive import sign_of, signed
-from ..core.signal.signal import Array, Signal, constant, from_array
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal, constant
 from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
@@ -186,7 +188,7 @@ def total(node: Node, ctx: Context, operands: list[Operand], signs: list[float],
     made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles,
                   deficiency=deficiency, volatility=shaken)  # fmt: skip
     if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
-        made.parts = Sum(a, u, b, v)
+        made = made.but(parts=Sum(a, u, b, v))
     return _sum_refined(made, u, v, a, b, cross)
 
 
@@ -199,8 +201,7 @@ def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: 
         return made
     f, g = fine_u[0], fine_v[0]
     fine = Signal(f.shape, made.mean, a * a * f.K + b * b * g.K + 2 * a * b * f.mean * g.mean)
-    remember(made, fine, [len(group) for group in fine_u[1]])
-    return made
+    return finely(made, fine, [len(group) for group in fine_u[1]])
 
 
 def product_of(

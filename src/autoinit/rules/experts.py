@@ -9,7 +9,8 @@ import numpy as np
 
 from ..core.gaussian.expression import X
 from ..core.graph.graph import Node
-from ..core.signal.samples import measured, sample
+from ..core.signal.measured import measured
+from ..core.signal.samples import sample
 from ..core.signal.signal import Signal, constant
 from ..core.signal.volatility import contracted
 from .contract import ByVariance

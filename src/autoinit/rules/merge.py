@@ -13,7 +13,8 @@ from ..core.signal import axes as K_axes
 from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
 from ..core.signal.positive import sign_of, signed
-from ..core.signal.signal import Array, Profiles, Signal
+from ..core.signal.profiles import Array, Profiles
+from ..core.signal.signal import Signal
 from .registry import Context, rule
 from .shape import moved, reshaped
 
@@ -183,10 +184,9 @@ def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
     value = float(node.attrs["value"])
     if value <= DEAD or value != value:
         array = ctx.array(node, 1)
-        made = Signal(x.shape, x.mean, x.K, profiles=x.profiles)
         live = None if array is None else ~np.asarray(array, bool)
-        made.live = live if x.live is None or live is None else (x.live & live)
-        return made
+        live = live if x.live is None or live is None else (x.live & live)
+        return Signal(x.shape, x.mean, x.K, profiles=x.profiles, live=live)
     if mask.source is x.source and mask.expr is not X:  # a condition on x itself: one function of its source
         return Signal.function(x.source, apply("where", mask.expr, value, x.expr))
     filled = min(max(mask.mean, 0.0), 1.0)
@@ -215,11 +215,9 @@ def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> S
     for kept, other, keep_true in ((a, b, True), (b, a, False)):
         if other.mean <= DEAD and other.is_constant:
             array = ctx.array(node, 0)
-            made = Signal(shape, kept.mean, kept.K, profiles=kept.profiles)
-            if array is not None:
-                truth = np.asarray(array, bool)
-                made.live = truth if keep_true else ~truth
-            return made
+            truth = None if array is None else np.asarray(array, bool)
+            live = truth if truth is None or keep_true else ~truth
+            return Signal(shape, kept.mean, kept.K, profiles=kept.profiles, live=live)
     if not cond.is_constant and any(ctx.related(node, 0, slot) for slot in range(1, len(node.inputs))):
         ctx.doubt("the condition depends on what it chooses")
     share = min(max(cond.mean, 0.0), 1.0)
@@ -233,7 +231,7 @@ def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
     rows, columns = x.shape[-2:]
     make = np.tril if node.attrs["lower"] else np.triu
     live = make(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
-    from ..core.signal.signal import from_array
+    from ..core.signal.measured import from_array
 
     keep = aligned(from_array(live), x.shape)
     return Signal(x.shape, x.mean * keep.mean, x.K * keep.K)

@@ -32,8 +32,9 @@ from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import averaged_over, placed, transform
 from ..core.signal.merged_axes import Groups, refined
 from ..core.signal.positive import shifted
+from ..core.signal.profiles import Array, Profiles
 from ..core.signal.samples import eigenvalues
-from ..core.signal.signal import Array, Profiles, Signal, constant
+from ..core.signal.signal import Signal, constant
 from .registry import Context, rule
 
 _MANY = 1000.0

@@ -18,16 +18,10 @@ from ..core.graph.graph import Node
 from ..core.signal.signal import Signal, constant, iid
 from .registry import Context
 
-FUNCTION_OF = "function of"
-"""Under this key a signal remembers the tensor that it is an elementwise function of, and the function."""
-
 
 def two_numbers(signal: Signal) -> Signal:
     """Mean and variance, nothing else of the law. Only quotients ask what a tensor is a function of."""
-    made = iid(signal.shape, signal.mean, signal.variance)
-    if FUNCTION_OF in signal.memo:
-        made.memo[FUNCTION_OF] = signal.memo[FUNCTION_OF]
-    return made
+    return iid(signal.shape, signal.mean, signal.variance).but(function_of=signal.function_of)
 
 
 def passed(node: Node, ctx: Context, *signals: Signal | None) -> tuple[Signal, ...]:
@@ -75,9 +69,9 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal | t
     else:
         return passed(node, ctx, *((None, *signals[1:]) if fn == "where" else signals))
     root = _common_root(data)
-    if root is not None:
-        made.memo[FUNCTION_OF] = (root, apply(fn, *map(_expression, operands), params=params))  # type: ignore
-    return made
+    if root is None:
+        return made
+    return made.but(function_of=(root, apply(fn, *map(_expression, operands), params=params)))
 
 
 def _activation(
@@ -98,14 +92,13 @@ def _integrated(node: Node, ctx: Context, x: Signal, f: Expr, shape: Sequence[in
 def _expression(operand: Any) -> Expr | float:
     if not isinstance(operand, Signal):
         return float(operand)
-    known: Any = operand.memo.get(FUNCTION_OF)
-    return X if known is None else known[1]
+    return X if operand.function_of is None else operand.function_of[1]
 
 
 def _common_root(data: Sequence[Signal]) -> Signal | None:
     """The tensor that all are elementwise functions of, if there is one."""
-    known: list[Any] = [s.memo.get(FUNCTION_OF, (s, X)) for s in data]
-    return known[0][0] if all(root is known[0][0] for root, _ in known) else None
+    roots = [s if s.function_of is None else s.function_of[0] for s in data]
+    return roots[0] if all(root is roots[0] for root in roots) else None
 
 
 def _quotient(node: Node, ctx: Context, operands: Sequence[Any], shape: Sequence[int]) -> Signal:

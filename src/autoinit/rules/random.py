@@ -16,7 +16,8 @@ from itertools import product
 import numpy as np
 
 from ..core.graph.graph import Node
-from ..core.signal.signal import Array, Signal, constant, iid
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal, constant, iid
 from .registry import Context, rule
 
 ALPHA_PRIME = -1.7580993408473766
@@ -57,12 +58,10 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     mean = gain * inner + offset
     K = gain * gain * np.where(one, tied, free) + 2.0 * gain * offset * inner + offset * offset
     slope = gain * keep
-    made = Signal(x.shape, mean, K, profiles=x.profiles, deficiency=x.deficiency, volatility=x.volatility)
-    if "logits" in x.memo:
-        made.memo["logits"] = x.memo["logits"]
-    if made.variance > 0.0:  # the noise has a direction per feature
-        made.deficiency = (slope * slope * x.variance / made.variance) ** 2 * x.deficiency
-    return made
+    variance = float(K.flat[0]) - mean * mean
+    kept = (slope * slope * x.variance / variance) ** 2 if variance > 0.0 else 1.0  # noise has a direction per feature
+    return Signal(x.shape, mean, K, profiles=x.profiles, deficiency=kept * x.deficiency, volatility=x.volatility,
+                  logits=x.logits)  # fmt: skip
 
 
 def together(shape: tuple[int, ...], shared: frozenset[int]) -> Array:

@@ -14,7 +14,8 @@ from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
 from ..core.signal.axis_maps import averaged_over
 from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted
-from ..core.signal.signal import Array, Signal, constant
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal, constant
 from ..core.signal.window_maximum import Window, maximum_over
 from .attention import logsumexp_covariance
 from .pool import absolute_power

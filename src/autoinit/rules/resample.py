@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.signal import Array, Signal
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal
 from .registry import Context, rule
 from .shape import moved
 

@@ -9,7 +9,8 @@ from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.broadcast import aligned
 from ..core.signal.placed import Placed
-from ..core.signal.signal import Array, Signal
+from ..core.signal.profiles import Array
+from ..core.signal.signal import Signal
 from ..core.signal.window_maximum import Window, maximum_over
 from .reduce import product_along
 from .registry import Context, rule

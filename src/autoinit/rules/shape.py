@@ -16,9 +16,9 @@ import numpy as np
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.broadcast import aligned
-from ..core.signal.merged_axes import MOST_AXES, merged
-from ..core.signal.merged_axes import remember as remember_fine
-from ..core.signal.signal import Array, Profiles, Signal
+from ..core.signal.merged_axes import MOST_AXES, finely, merged
+from ..core.signal.profiles import Array, Profiles
+from ..core.signal.signal import Signal
 from .registry import Context, rule
 
 Move = Callable[[Signal], Signal]
@@ -26,30 +26,22 @@ Move = Callable[[Signal], Signal]
 
 def moved(signal: Signal, key: Hashable, move: Move) -> Signal:
     """Apply a structural `move` to a signal, keeping "function of a Gaussian source" and remembering the result."""
-    found = signal.memo.get(key)
-    if found is not None:
-        return found
+    return signal.once(key, lambda: _moved(signal, key, move))
+
+
+def _moved(signal: Signal, key: Hashable, move: Move) -> Signal:
     if signal.source is signal:
-        made = move(signal)
-        made.deficiency = signal.deficiency
-        if signal.volatility is not None:
-            made.volatility = move(Signal(signal.shape, 0.0, signal.volatility)).K
-    else:
-        source = moved(signal.source, key, move)
-        finer = "fine" in signal.source.memo and "fine" not in signal.memo  # the source knows more than our moments
-        if (signal._K is None or finer) and all(p is None for p in signal.profiles):
-            made = Signal.function(source, signal.expr)
-        else:
-            raw = Signal(signal.shape, signal.mean, signal.K, profiles=signal.profiles)
-            if "fine" in signal.memo:
-                raw.memo["fine"] = signal.memo["fine"]
-            plain = move(raw)
-            made = Signal.function(source, signal.expr, mean=plain.mean, K=plain.K)
-            made.profiles = plain.profiles
-            if "fine" in plain.memo:
-                made.memo["fine"] = plain.memo["fine"]
-    signal.memo[key] = made
-    return made
+        V = signal.volatility
+        shaken = None if V is None else move(Signal(signal.shape, 0.0, V)).K
+        return move(signal).but(deficiency=signal.deficiency, volatility=shaken)
+    source = moved(signal.source, key, move)
+    finer = signal.source.fine is not None and signal.fine is None  # the source knows more than our moments
+    if (signal._K is None or finer) and all(p is None for p in signal.profiles):
+        return Signal.function(source, signal.expr)
+    plain = move(Signal(signal.shape, signal.mean, signal.K, profiles=signal.profiles, fine=signal.fine))
+    return Signal.function(
+        source, signal.expr, mean=plain.mean, K=plain.K, profiles=plain.profiles, fine=plain.fine
+    )
 
 
 def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
@@ -62,18 +54,14 @@ def permuted(signal: Signal, perm: Sequence[int]) -> Signal:
         if x.live is not None:
             live = np.transpose(np.broadcast_to(x.live, _full_rank(x.live, x.ndim)), perm)
         made = Signal(
-            tuple(x.shape[a] for a in perm), x.mean, x.K.transpose(perm),
-            profiles=tuple(x.profiles[a] for a in perm), live=live,
+            tuple(x.shape[a] for a in perm), x.mean, x.K.transpose(perm), profiles=tuple(x.profiles[a] for a in perm),
+            live=live, logits=None if x.logits is None else permuted(x.logits, perm),
         )  # fmt: skip
-        fine = x.memo.get("fine")
-        if fine is not None:
-            groups: list[tuple[int, ...]] = fine.memo["groups"]  # type: ignore[assignment]
-            order = [groups[a] for a in perm]
-            inner = permuted(fine, [axis for group in order for axis in group])
-            remember_fine(made, inner, [len(group) for group in order])
-        if "logits" in x.memo:
-            made.memo["logits"] = permuted(x.memo["logits"], perm)
-        return made
+        if x.fine is None:
+            return made
+        order = [x.fine.groups[a] for a in perm]
+        inner = permuted(x.fine.signal, [axis for group in order for axis in group])
+        return finely(made, inner, [len(group) for group in order])
 
     return moved(signal, ("permute", perm), move)
 
@@ -113,7 +101,7 @@ def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
         return signal
 
     def move(x: Signal) -> Signal:
-        return _reshape(x, x.memo.get("fine") or x, shape)
+        return _reshape(x, x if x.fine is None else x.fine.signal, shape)
 
     return moved(signal, ("reshape", shape), move)
 
@@ -172,7 +160,7 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
         fine_profiles += _reshape_profile(old, sizes, parts)
     made = Signal(shape, x.mean, merged(K, fine_shape, lengths), profiles=tuple(profiles))
     if len(shape) < len(fine_shape) <= MOST_AXES:
-        remember_fine(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
+        return finely(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
     return made
 
 
@@ -230,9 +218,7 @@ def without(signal: Signal, axis: int) -> Signal:
     shape = signal.shape[:axis] + signal.shape[axis + 1 :]
 
     def move(x: Signal) -> Signal:
-        made = Signal(shape, x.mean, K_axes.same(x.K, axis), profiles=x.profiles[:axis] + x.profiles[axis + 1 :])
-        made.memo[("reshape", x.shape)] = x
-        return made
+        return Signal(shape, x.mean, K_axes.same(x.K, axis), profiles=x.profiles[:axis] + x.profiles[axis + 1 :])
 
     return moved(signal, ("without", axis), move)
 

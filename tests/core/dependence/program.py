@@ -14,7 +14,8 @@ from autoinit.core.dependence.story import Story
 from autoinit.core.graph.canonical.layout import Layout
 from autoinit.core.graph.canonical.moves import MOVES
 from autoinit.core.graph.graph import Graph, Node, Value
-from autoinit.core.signal.signal import Array, Signal
+from autoinit.core.signal.profiles import Array
+from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
 from tests.rules.harness import FakeContext
 

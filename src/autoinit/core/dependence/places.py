@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..graph.cuts import wanted_cuts
 from ..graph.graph import Constant, Node, Value
-from ..signal.signal import Signal, constant, from_array
+from ..signal.measured import from_array
+from ..signal.signal import Signal, constant
 from .relations import Relations
 from .unlike_columns import Unlike
 

@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.graph import Node, Reference, Value
-from ..signal.columns import COLUMNS
-from ..signal.samples import complex_sample, measured, sample
-from ..signal.signal import Profiles, Signal
+from ..signal.measured import measured
+from ..signal.profiles import Profiles
+from ..signal.samples import complex_sample, sample
+from ..signal.signal import Signal
 
 if TYPE_CHECKING:
     from ..solve.interpreter import Propagation
@@ -94,7 +95,7 @@ class Retrace:
             if signal is None:
                 return None
             rng = np.random.default_rng((self.run.options.seed, leaf.id, repeat))
-            columns: Any = signal.memo.get(COLUMNS)
+            columns = signal.columns
             if columns is not None:
                 drawn[leaf.id] = columns.sample(rng)
             else:

@@ -7,11 +7,10 @@ put together again as a mixture.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..graph.graph import Constant, Node, Value
-from ..signal.columns import COLUMNS, Columns
-from ..signal.signal import Signal
+from ..signal.signal import Columns, Signal
 
 if TYPE_CHECKING:
     from .places import Places
@@ -36,7 +35,7 @@ class Unlike:
         self.worked: set[int] = set()
         """Those of them that are functions of columns: several columns of them are a mixture."""
         for value, signal in inputs.items():
-            columns: Any = signal.memo.get(COLUMNS)
+            columns = signal.columns
             if columns is not None:
                 self.columns[value], self.axis[value] = columns, columns.axes[-1]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .signal import Array
+from .profiles import Array
 
 
 def same(K: Array, axis: int) -> Array:

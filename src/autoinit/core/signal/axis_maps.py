@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .signal import Array
+from .profiles import Array
 
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:

@@ -19,7 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .signal import Array
+from .profiles import Array
 
 
 @dataclass(frozen=True, slots=True)

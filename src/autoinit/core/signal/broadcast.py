@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..gaussian.expression import X
-from .signal import Array, Signal, settle_singletons
+from .profiles import Array
+from .signal import Signal
 from .volatility import settled
 
 
@@ -16,21 +16,17 @@ def aligned(signal: Signal, shape: tuple[int, ...]) -> Signal:
     missing = len(shape) - signal.ndim
     if missing == 0 and all(n == m or n == 1 for n, m in zip(signal.shape, shape, strict=True)):
         return _stretched(signal, shape)
-    key = ("aligned", shape)
-    if key in signal.memo:
-        return signal.memo[key]
+    return signal.once(("aligned", shape), lambda: _raised(signal, shape, missing))
+
+
+def _raised(signal: Signal, shape: tuple[int, ...], missing: int) -> Signal:
     if signal.source is not signal:
-        made = Signal.function(aligned(signal.source, shape), signal.expr)
-    else:
-        K = signal.K
-        for _ in range(missing):
-            K = np.stack([K, K], axis=0)
-        made = Signal(signal.shape, signal.mean, signal.K) if missing < 0 else _raw(shape, signal, K, missing)
-    signal.memo[key] = made
-    return made
-
-
-def _raw(shape: tuple[int, ...], signal: Signal, K: Array, missing: int) -> Signal:
+        return Signal.function(aligned(signal.source, shape), signal.expr)
+    if missing < 0:
+        return Signal(signal.shape, signal.mean, signal.K)
+    K = signal.K
+    for _ in range(missing):
+        K = np.stack([K, K], axis=0)
     made = Signal((1,) * missing + signal.shape, signal.mean, K, profiles=(None,) * missing + signal.profiles,
                   deficiency=signal.deficiency,
                   volatility=_lifted(signal.volatility, missing))  # fmt: skip
@@ -47,20 +43,12 @@ def _lifted(V: Array | None, missing: int) -> Array | None:
 def _stretched(signal: Signal, shape: tuple[int, ...]) -> Signal:
     if signal.shape == shape:
         return signal
-    key = ("stretched", shape)
-    if key not in signal.memo:
-        if signal.source is not signal:
-            made = Signal.function(_stretched(signal.source, shape), signal.expr, mean=signal.mean, K=signal.K)
-        else:
-            made = Signal.__new__(Signal)
-            made.shape = shape
-            made._mean, made._K = signal.mean, settle_singletons(signal.K, shape)
-            made.profiles = tuple(
-                None if n != m else p for p, n, m in zip(signal.profiles, signal.shape, shape, strict=True)
-            )
-            made.source, made.expr = made, X
-            made.live, made.memo, made._problem = signal.live, {}, None
-            made.parts = signal.parts
-            made._deficiency, made.volatility = signal._deficiency, settled(signal.volatility, shape)
-        signal.memo[key] = made
-    return signal.memo[key]
+    return signal.once(("stretched", shape), lambda: _wider(signal, shape))
+
+
+def _wider(signal: Signal, shape: tuple[int, ...]) -> Signal:
+    if signal.source is not signal:
+        return Signal.function(_stretched(signal.source, shape), signal.expr, mean=signal.mean, K=signal.K)
+    profiles = tuple(None if n != m else p for p, n, m in zip(signal.profiles, signal.shape, shape, strict=True))
+    return Signal(shape, signal.mean, signal.K, profiles=profiles, live=signal.live, deficiency=signal.deficiency,
+                  volatility=settled(signal.volatility, shape), parts=signal.parts)  # fmt: skip

@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .measured import from_array
+from .profiles import Array
 from .samples import gaussian_array
-from .signal import Array, Signal, from_array
+from .signal import Signal
 
-COLUMNS = "columns"
-"""Under this key the signal of an input remembers its columns."""
 FEWEST = 4
 """From fewer samples than this nothing can be said about single columns."""
 CERTAIN = 6.0
@@ -35,20 +35,6 @@ FACTOR, SHIFT = 2.0, 0.5
 """... and by this factor in their mean squares, or by so many standard deviations in their means."""
 
 Correlation = Callable[[tuple[int, ...]], float]
-
-
-class Columns(Protocol):
-    """What is known about the places of an input along its axes."""
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Axes along which places are unlike."""
-
-    def part(self, axis: int, start: int, stop: int) -> Signal:
-        """The signal of places start:stop along one of these axes."""
-
-    def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """What the input might hold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +78,7 @@ class Described:
         return drawn
 
     def signal(self) -> Signal:
-        made = self.part(self.axis, 0, self.sizes[self.axis])
-        made.memo[COLUMNS] = self  # type: ignore[assignment]
-        return made
+        return self.part(self.axis, 0, self.sizes[self.axis]).but(columns=self)
 
 
 def _pairs(values: Array) -> float:
@@ -123,9 +107,7 @@ def measured(array: NDArray[Any]) -> Signal:
     """The moments of a real batch, and its columns where they are unlike."""
     made = from_array(array)
     axes = unlike_axes(array)
-    if axes:
-        made.memo[COLUMNS] = Measured(array, axes)  # type: ignore[assignment]
-    return made
+    return made.but(columns=Measured(array, axes)) if axes else made
 
 
 def unlike_axes(array: NDArray[Any]) -> tuple[int, ...]:

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .signal import Array, Signal
+from .profiles import Array
+from .signal import Signal
 
 
 def einsum_moments(

@@ -21,7 +21,8 @@ from scipy.special import ndtri
 from ..gaussian.expression import Expr, X, affine, evaluate
 
 if TYPE_CHECKING:
-    from .signal import Array, Signal
+    from .profiles import Array
+    from .signal import Signal
 
 POINTS = 128
 ORDERS = 24
@@ -80,19 +81,18 @@ def points_of(signal: Signal, stretch: tuple[float, float] | None = None) -> Arr
         return np.asarray(evaluate(signal.expr, points_of(signal.source)), float)
     if signal.parts is None:
         return np.asarray(signal.mean + np.sqrt(signal.variance) * normal_points())
-    key = ("points", stretch)
-    found = signal.memo.get(key)
-    if found is None:
-        p, (s, t) = signal.parts, stretch or (1.0, 1.0)
-        u, v = p.a * s * _halved(points_of(p.u)), p.b * t * _halved(points_of(p.v))
-        sums = np.sort(np.add.outer(u, v), axis=None)
-        made = sums.reshape(POINTS, -1).mean(axis=1)
-        if stretch is None and signal.variance > 0:
-            spread = float(made.std())
-            made = signal.mean + (made - made.mean()) * (np.sqrt(signal.variance) / spread if spread > 0 else 1.0)
-        found = made
-        signal.memo[key] = found
-    return found  # type: ignore[return-value]
+    parts = signal.parts
+    return signal.once(("points", stretch), lambda: _points_of_sum(signal, parts, stretch))
+
+
+def _points_of_sum(signal: Signal, p: Sum, stretch: tuple[float, float] | None) -> Array:
+    s, t = stretch or (1.0, 1.0)
+    u, v = p.a * s * _halved(points_of(p.u)), p.b * t * _halved(points_of(p.v))
+    made = np.sort(np.add.outer(u, v), axis=None).reshape(POINTS, -1).mean(axis=1)
+    if stretch is None and signal.variance > 0:
+        spread = float(made.std())
+        made = signal.mean + (made - made.mean()) * (np.sqrt(signal.variance) / spread if spread > 0 else 1.0)
+    return np.asarray(made, float)
 
 
 def _halved(points: Array) -> Array:

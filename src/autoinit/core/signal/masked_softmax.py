@@ -19,8 +19,9 @@ import numpy as np
 
 from ..gaussian.softmax_moments import pair_moments
 from . import axes as K_axes
+from .profiles import Array
 from .row_masks import Lengths, Mask, Rows
-from .signal import Array, Signal
+from .signal import Signal
 
 
 def row_covariance(K: Array, axis: int) -> Array:
@@ -118,5 +119,6 @@ def softmax_signal(logits: Signal, axis: int, live: Mask | None = None) -> Signa
     made = Signal(logits.shape, mean, K, profiles=profiles)
     V = logits.volatility
     if len(scales) > 1 and V is not None:  # rows of large variance have peaks: the squares of their weights scatter
-        made.volatility = (squares / made.second**2 - 1.0) * np.clip(V / V[_along(axis, V.ndim)], 0.0, 1.0)
+        shaken = (squares / made.second**2 - 1.0) * np.clip(V / V[_along(axis, V.ndim)], 0.0, 1.0)
+        made = made.but(volatility=shaken)
     return made

@@ -10,33 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from . import axes as K_axes
-from .signal import Array, Signal
+from .profiles import Array
+from .signal import Fine, Signal
 
 MOST_AXES = 10
 
 Groups = list[tuple[int, ...]]
 
 
-def remember(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> None:
-    """`coarse` merges axes of `fine`, `lengths` of them at a time."""
+def finely(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> Signal:
+    """`coarse`, which merges axes of `fine`, `lengths` of them at a time."""
     kept = Signal(fine.shape, fine.mean, fine.K, profiles=fine.profiles)
     groups, at = [], 0
     for length in lengths:
         groups.append(tuple(range(at, at + length)))
         at += length
-    kept.memo["groups"] = groups  # type: ignore[assignment]
-    coarse.memo["fine"] = kept
+    return coarse.but(fine=Fine(kept, groups))
 
 
-def fine_of(signal: Signal) -> tuple[Signal, Groups] | None:
+def fine_of(signal: Signal) -> Fine | None:
     """The fine signal and, for each axis, the fine axes that it merges."""
-    found = signal.memo.get("fine")
-    if found is None and signal.source is not signal and "fine" in signal.source.memo:
-        inner = signal.source.memo["fine"]
-        found = Signal.function(Signal(inner.shape, inner.mean, inner.K, profiles=inner.profiles), signal.expr)
-        found.memo["groups"] = inner.memo["groups"]
-        signal.memo["fine"] = found
-    return None if found is None else (found, found.memo["groups"])  # type: ignore[return-value]
+    inner = signal.source.fine
+    if signal.fine is not None or signal.source is signal or inner is None:
+        return signal.fine
+    return signal.once("fine", lambda: Fine(Signal.function(inner.signal.but(), signal.expr), inner.groups))
 
 
 def merged(K: Array, shape: Sequence[int], lengths: Sequence[int]) -> Array:
@@ -58,5 +55,4 @@ def refined(made: Signal, x: Signal, op: Callable[[Signal, Groups], tuple[float,
     per_axis = [len(g) for g in groups]
     better = Signal(made.shape, made.mean, merged(K, fine.shape, per_axis), profiles=made.profiles,
                     deficiency=made.deficiency, volatility=made.volatility)  # fmt: skip
-    remember(better, Signal(fine.shape, mean, K), per_axis)
-    return better
+    return finely(better, Signal(fine.shape, mean, K), per_axis)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import axes as K_axes
-from .signal import Array, Signal
+from .profiles import Array
+from .signal import Signal
 
 PLACED = "rows at places"
 
@@ -45,9 +46,7 @@ class Placed:
         )
         other = _apart(b, b) * K_axes.different(x.K, axis) + _apart(wn, wn) * second + 2 * _apart(b, wn) * cross
         level = float(np.mean(b)) * x.mean + float(np.mean(wn)) * u.mean
-        made = Signal(x.shape, level, np.stack([same, other], axis=axis))
-        made.memo[PLACED] = self  # type: ignore[assignment]
-        return made
+        return Signal(x.shape, level, np.stack([same, other], axis=axis), placed=self)
 
     def scaled(self, factor: Array) -> Signal:
         """With a factor per place."""
@@ -63,8 +62,8 @@ def _apart(f: Array, g: Array) -> float:
 
 def per_place(signal: Signal, table: Array | None) -> Signal | None:
     """signal times a table of constants that has one number per place, if the signal is such a sum."""
-    found: object = signal.memo.get(PLACED)
-    if not isinstance(found, Placed) or table is None or table.ndim > signal.ndim:
+    found = signal.placed
+    if found is None or table is None or table.ndim > signal.ndim:
         return None
     wide = np.asarray(table, float).reshape((1,) * (signal.ndim - table.ndim) + table.shape)
     if wide.shape[found.axis] != found.n.size or not np.isfinite(wide).all():

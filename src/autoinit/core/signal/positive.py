@@ -15,7 +15,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..gaussian.expression import X, apply, evaluate
-from .signal import Array, Profiles, Signal, settle_singletons
+from .profiles import Array, Profiles
+from .signal import Signal, settle_singletons
 from .signal import constant as constant_signal
 
 _GRID = np.linspace(-8.0, 8.0, 257)
@@ -61,10 +62,7 @@ def exponential(shape: tuple[int, ...], mean: float, K: Array, profiles: Profile
     logarithm = np.minimum(logarithm, logarithm.flat[0])
     centre = float(np.log(mean) - 0.5 * logarithm.flat[0])
     source = Signal(shape, centre, logarithm + centre * centre)
-    made = Signal.function(source, apply("exp", X), mean=mean, K=K)
-    if profiles is not None:
-        made.profiles = profiles
-    return made
+    return Signal.function(source, apply("exp", X), mean=mean, K=K, profiles=profiles)
 
 
 def mapped(signal: Signal, name: str, *, params: tuple[float, ...] = ()) -> Signal:

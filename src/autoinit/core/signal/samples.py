@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussian.expression import X, evaluate
-from .signal import Array, Signal, from_array
+from .profiles import Array
+from .signal import Signal
 
 
 def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None) -> NDArray[np.float64]:
@@ -83,11 +84,3 @@ def eigenvalues(covariance: Array, shape: tuple[int, ...]) -> Array:
         else:
             table = np.stack([same + (n - 1) * different, same - different], axis=axis)
     return table
-
-
-def measured(array: NDArray[Any]) -> Signal:
-    """Moments of an array; of a complex one K(S) = E[z conj(z')], so that E|z|^2 is what is kept."""
-    if not np.iscomplexobj(array):
-        return from_array(array)
-    real, imaginary = from_array(array.real), from_array(array.imag)
-    return Signal(real.shape, real.mean, real.K + imaginary.K)

@@ -26,10 +26,11 @@ broadcasting along it changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from functools import lru_cache
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +39,9 @@ from ..gaussian.expression import Expr, X, affine
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
 from .marginal import ShapedAnalysis, Sum
+from .profiles import Array, Profiles, bent_profiles
 
-Array = NDArray[np.float64]
-Profiles = tuple[Array | None, ...]
+T = TypeVar("T")
 
 HUGE = 1e60
 """Moments beyond this are overflow: they are said, and replaced."""
@@ -49,15 +50,56 @@ LARGEST_VOLATILITY = 30.0
 """V beyond this says nothing any more: the scatter is a factor of six either way."""
 
 LONGEST_CHAIN = 48
-"""Elementwise chains longer than this are cut: the intermediate tensor becomes a Gaussian source of its own."""
+"""Longer elementwise chains are cut: the intermediate tensor becomes a Gaussian source of its own."""
+
+
+class Fine(NamedTuple):
+    """A signal whose axes were merged, and for each axis that there is now those that it merges."""
+
+    signal: Signal
+    groups: list[tuple[int, ...]]
+
+
+class Columns(Protocol):
+    """What is known about the places of an input along its axes (`columns`)."""
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """Axes along which places are unlike."""
+
+    def part(self, axis: int, start: int, stop: int) -> Signal:
+        """The signal of places start:stop along one of these axes."""
+
+    def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """What the input might hold."""
+
+
+class PerPlace(Protocol):
+    """Sums of rows at places (`placed`)."""
+
+    @property
+    def axis(self) -> int:
+        """The axis of the places."""
+
+    @property
+    def n(self) -> Array:
+        """Rows per place."""
+
+    def scaled(self, factor: Array) -> Signal:
+        """With a factor per place."""
 
 
 class Signal:
-    """Mean, second moments K(S), and provenance of a random tensor. Treat as immutable."""
+    """Mean, second moments K(S), and provenance of a random tensor: a value, which nobody changes.
+
+    Beside what the text above says: `parts` of a sum that is not Gaussian (`marginal`), `fine` where axes were merged,
+    `logits` behind a softmax, `columns` of an input, `placed` for rows that were added up at places, `function_of` for
+    the rules of the paper.
+    """
 
     __slots__ = (
-        "_K", "_deficiency", "_lazy_volatility", "_mean", "_problem", "_volatility", "expr", "live", "memo", "parts",
-        "profiles", "shape", "source",
+        "_K", "_deficiency", "_lazy_volatility", "_mean", "_once", "_problem", "_volatility", "columns", "expr", "fine",
+        "function_of", "live", "logits", "parts", "placed", "profiles", "shape", "source",
     )  # fmt: skip
 
     def __init__(
@@ -70,6 +112,12 @@ class Signal:
         live: NDArray[np.bool_] | None = None,
         deficiency: float = 0.0,
         volatility: Array | None = None,
+        parts: Sum | None = None,
+        fine: Fine | None = None,
+        logits: Signal | None = None,
+        columns: Columns | None = None,
+        placed: PerPlace | None = None,
+        function_of: tuple[Signal, Expr] | None = None,
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
         self._mean: float | None = float(mean)
@@ -81,12 +129,16 @@ class Signal:
         self._deficiency: float | None = deficiency
         self._volatility: Array | None = sound_volatility(volatility)
         self._lazy_volatility = False
-        self.memo: dict[Any, Signal] = {}
-        self.parts: Sum | None = None
+        self._once: dict[Hashable, Any] = {}
+        self.parts, self.fine, self.logits, self.columns = parts, fine, logits, columns
+        self.placed, self.function_of = placed, function_of
         self._problem: str | None = None
 
     @classmethod
-    def function(cls, source: Signal, expr: Expr, *, mean: float | None = None, K: Array | None = None) -> Signal:
+    def function(
+        cls, source: Signal, expr: Expr, *, mean: float | None = None, K: Array | None = None,
+        profiles: Profiles | None = None, fine: Fine | None = None,
+    ) -> Signal:  # fmt: skip
         """The signal ``expr(source)``, elementwise. Moments are integrated on first use unless given."""
         if expr is X and K is None:
             return source
@@ -94,14 +146,15 @@ class Signal:
         made.shape = source.shape
         made._mean = mean
         made._K = K
-        made.profiles = source.profiles
+        made.profiles = source.profiles if profiles is None else profiles
         made.source = source
         made.expr = expr
         made.live = None
         made._deficiency = None
         made._volatility, made._lazy_volatility = None, True
-        made.memo = {}
-        made.parts = None
+        made._once = {}
+        made.parts = made.logits = made.columns = made.placed = made.function_of = None
+        made.fine = fine
         made._problem = None
         if expr.depth > LONGEST_CHAIN:
             return Signal(made.shape, made.mean, made.K, profiles=made.profiles)
@@ -125,7 +178,7 @@ class Signal:
         if affine(self.expr) is None and sound(*made):
             self._mean, pairs = inside(self.expr, *made)
         if any(p is not None for p in self.profiles):
-            pairs, self.profiles = _profile_through(pairs, self.profiles, float(analysis.slope))
+            pairs, self.profiles = bent_profiles(pairs, self.profiles, float(analysis.slope))
         self._K = pairs
 
     def _moments(self, analysis: Any, K: Array) -> tuple[float, Array]:
@@ -154,7 +207,7 @@ class Signal:
         self._mean = factor * inner.mean + offset
         self._K = factor * factor * K + 2.0 * factor * offset * inner.mean + offset * offset
         if any(p is not None for p in self.profiles):
-            _, self.profiles = _profile_through(K, self.profiles, float(self.analysis().slope))
+            _, self.profiles = bent_profiles(K, self.profiles, float(self.analysis().slope))
 
     def analysis(self) -> Any:
         """The integrals of expr over the law of the source."""
@@ -191,10 +244,6 @@ class Signal:
             self._deficiency = _linear_share(self.source, self.expr) ** 2 * inner if inner else 0.0
         return self._deficiency
 
-    @deficiency.setter
-    def deficiency(self, value: float) -> None:
-        self._deficiency = value
-
     @property
     def volatility(self) -> Array | None:
         """V(S) of `core.signal.volatility`, or None."""
@@ -203,10 +252,6 @@ class Signal:
 
             self._volatility, self._lazy_volatility = function_volatility(self), False
         return self._volatility
-
-    @volatility.setter
-    def volatility(self, value: Array | None) -> None:
-        self._volatility, self._lazy_volatility = sound_volatility(value), False
 
     @property
     def ndim(self) -> int:
@@ -261,6 +306,27 @@ class Signal:
         return Signal.function(self.source, apply("mul", self.expr, float(factor)),
                                mean=None if self._mean is None else self._mean * factor,
                                K=None if self._K is None else self._K * factor**2)  # fmt: skip
+
+    def but(self, **changes: Any) -> Signal:
+        """The same signal with some of its facets changed: profiles, live, deficiency, volatility, parts, fine, ..."""
+        made = copy(self)
+        made._once = {}
+        if self.source is self:
+            made.source = made
+        if "deficiency" in changes:
+            made._deficiency = changes.pop("deficiency")
+        if "volatility" in changes:
+            made._volatility, made._lazy_volatility = sound_volatility(changes.pop("volatility")), False
+        for name, value in changes.items():
+            setattr(made, name, value)
+        return made
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gave when it was first asked for by this key: the same move of the same signal is one signal."""
+        if key not in self._once:
+            self._once[key] = make()
+        found: T = self._once[key]
+        return found
 
     def materialised(self) -> Signal:
         """The same moments as a fresh Gaussian source."""
@@ -319,27 +385,6 @@ def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
     return K
 
 
-def _profile_through(K: Array, profiles: Profiles, slope: float) -> tuple[Array, Profiles]:
-    """Position profiles through an elementwise function with E f^2 ~ var^slope near the working point.
-
-    E[f^2] at a place with profile p is E[f^2] p^slope, so the mean over places changes by mean(p^slope).
-    """
-    if abs(slope - 1.0) < 1e-9:
-        return K, profiles
-    slope = float(np.clip(slope, 0.0, 4.0))
-    factor = 1.0
-    bent: list[Array | None] = []
-    for p in profiles:
-        if p is None:
-            bent.append(None)
-            continue
-        q = p**slope
-        mean = float(q.mean())
-        factor *= mean
-        bent.append(q / mean)
-    return K * factor, tuple(bent)
-
-
 def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:
     """Independent entries."""
     K = np.full((2,) * len(shape), float(mean) ** 2)
@@ -355,39 +400,3 @@ def constant(shape: Sequence[int], value: float) -> Signal:
 def independent(signal: Signal) -> Signal:
     """The paper's model: keep mean and variance, forget every dependence between entries."""
     return iid(signal.shape, signal.mean, signal.variance)
-
-
-def from_array(array: NDArray[Any]) -> Signal:
-    """Measure m and every K(S) from the array itself.
-
-    With M(B) = mean over the other axes of (mean over axes in B)^2 one has, axis by axis,
-    M(with a) = K(same)/n + (1 - 1/n) K(different), which is inverted along each axis in turn.
-    """
-    x = np.asarray(array, dtype=np.float64)
-    d = x.ndim
-    if not x.size:
-        return constant(x.shape, 0.0)
-    if d <= 1:
-        return _from_vector(x)
-    K = np.empty((2,) * d)
-    partial: dict[tuple[int, ...], Array] = {(): x}
-    for subset in np.ndindex(*(2,) * d):
-        axes = tuple(a for a in range(d) if subset[a])
-        if axes:
-            partial[axes] = partial[axes[:-1]].mean(axis=axes[-1], keepdims=True)
-        y = partial[axes]
-        K[subset] = float(np.mean(np.square(y)))
-    for a, n in enumerate(x.shape):
-        if n > 1:
-            same, both = np.take(K, 0, axis=a), np.take(K, 1, axis=a)
-            K = np.stack([same, (both - same / n) / (1 - 1 / n)], axis=a)
-    return Signal(x.shape, float(x.mean()), K)
-
-
-def _from_vector(x: Array) -> Signal:
-    """`from_array` for one axis: E[x x'] over different places is ((sum x)^2 - sum x^2)/(n (n - 1))."""
-    if x.ndim == 0:
-        return Signal((), float(x), np.square(x))
-    n, total, squares = x.size, float(x.sum()), float(x @ x)
-    other = (total * total - squares) / (n * (n - 1)) if n > 1 else squares
-    return Signal(x.shape, total / n, np.array([squares / n, other]))

@@ -33,8 +33,9 @@ from ..gaussian.expression import Expr, X, affine, apply
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import bounded as in_range
 from . import axes as K_axes
+from .profiles import Array
 from .signal import LARGEST_VOLATILITY as LARGEST
-from .signal import Array, Signal, settle_singletons, shares
+from .signal import Signal, settle_singletons, shares
 
 TRUSTED = 1.0
 """The power laws in r hold for moderate scatter: beyond this V, moments are not shifted any further."""

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ..gaussian.expression import Expr
 from ..gaussian.maximum import max_moments, max_pair
-from .signal import Array, Signal
+from .profiles import Array
+from .signal import Signal
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from ..graph.graph import Constant
 from ..signal.broadcast import aligned
 from ..signal.masks import dead_entries
-from ..signal.samples import measured
-from ..signal.signal import Signal, from_array
+from ..signal.measured import from_array, measured
+from ..signal.signal import Signal
 
 MOST = 1e29
 """Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
@@ -55,6 +55,4 @@ def _measured(ref: Constant, values: Any) -> Signal:
     live = ~dead if dead.any() and not np.all(dead) else None
     values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
     found = aligned(from_array(values), ref.shape)
-    if live is not None:
-        found.live = live
-    return found
+    return found if live is None else found.but(live=live)

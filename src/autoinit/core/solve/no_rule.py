@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.graph import Node
-from ..signal.samples import complex_sample, measured, sample
+from ..signal.measured import measured
+from ..signal.samples import complex_sample, sample
 from ..signal.signal import Signal, constant, iid
 
 REPEATS = 3

@@ -16,7 +16,7 @@ from ..graph.graph import Graph, Node, Parameter, ParameterView, Shape
 from ..graph.roles import GAIN
 from ..options import Options
 from ..plan.weights import Block, Decision, Part, block, fan_of, is_repeated, overlap, whole
-from ..signal.samples import measured
+from ..signal.measured import measured
 from ..signal.signal import Signal, constant
 from .scale import Found, find_scale
 from .weights_in_the_making import Assignment, Derived, fresh

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussian.activations import FUNCTIONS
+from ..signal.measured import from_array
 from ..signal.samples import sample
-from ..signal.signal import Signal, from_array
+from ..signal.signal import Signal
 
 WIDTH, STEPS, BATCH, DRAWS = 128, 64, 40, 3
 GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}

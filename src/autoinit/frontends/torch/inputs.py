@@ -14,7 +14,8 @@ from torch.utils.data import DataLoader, Dataset
 
 from ...core.checks import brief, whole
 from ...core.inputs import Input, measured_input
-from ...core.signal.samples import complex_sample, measured
+from ...core.signal.measured import measured
+from ...core.signal.samples import complex_sample
 from ...core.signal.signal import Signal
 from ...errors import InputError
 from .structures import Unfit, is_leaf, leaves, mapped, place_in, tuple_like
