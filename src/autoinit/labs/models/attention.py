@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -23,19 +21,27 @@ class SelfAttention(nn.Module):
         self.project = nn.Linear(channels, channels, bias=bias)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.project(together(functional.scaled_dot_product_attention(*self.parts(tokens))))
+        return self.output(functional.scaled_dot_product_attention(*self.parts(tokens)))
 
-    def parts(self, tokens: Tensor) -> Iterable[Tensor]:
+    def parts(self, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Queries, keys and values: (batch, heads, count, channels / heads) each."""
-        packed = self.qkv(tokens)
+        packed: Tensor = self.qkv(tokens)
         if self.stacked:
-            return packed.reshape(*tokens.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
-        return [by_head(part, self.heads) for part in packed.chunk(3, dim=-1)]
+            q, k, v = packed.reshape(*tokens.shape[:2], 3, self.heads, -1).permute(2, 0, 3, 1, 4).unbind(0)
+        else:
+            q, k, v = (by_head(part, self.heads) for part in packed.chunk(3, dim=-1))
+        return q, k, v
+
+    def output(self, mixed: Tensor) -> Tensor:
+        """The last layer, on the heads put together."""
+        out: Tensor = self.project(together(mixed))
+        return out
 
 
 def by_head(tokens: Tensor, heads: int) -> Tensor:
     """(batch, count, channels) to (batch, heads, count, channels / heads)."""
-    return tokens.unflatten(-1, (heads, -1)).transpose(1, 2)
+    split: Tensor = tokens.unflatten(-1, (heads, -1))  # type: ignore[no-untyped-call]
+    return split.transpose(1, 2)
 
 
 def together(mixed: Tensor) -> Tensor:

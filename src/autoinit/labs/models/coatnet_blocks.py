@@ -60,7 +60,8 @@ class ConvolutionBlock(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.shortcut(x) + self.branch(x)
+        out: Tensor = self.shortcut(x) + self.branch(x)
+        return out
 
 
 class AttentionBlock(nn.Module):
@@ -104,7 +105,8 @@ class TokenActivation(nn.Module):
         self.function = function
 
     def forward(self, tokens: Tensor) -> Tensor:
-        return self.function(tokens.transpose(1, 2).unsqueeze(-1)).squeeze(-1).transpose(1, 2)
+        out: Tensor = self.function(tokens.transpose(1, 2).unsqueeze(-1)).squeeze(-1).transpose(1, 2)
+        return out
 
 
 def _tokens(maps: Tensor) -> Tensor:
@@ -112,4 +114,5 @@ def _tokens(maps: Tensor) -> Tensor:
 
 
 def _places(tokens: Tensor, side: int) -> Tensor:
-    return tokens.transpose(1, 2).unflatten(2, (-1, side))
+    maps: Tensor = tokens.transpose(1, 2).unflatten(2, (-1, side))  # type: ignore[no-untyped-call]
+    return maps

@@ -50,4 +50,5 @@ class ConvNeXtBlock(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         y = self.norm(self.depthwise(x).permute(0, 2, 3, 1))
         y = self.scale * self.project(self.act(self.expand(y)))
-        return x + y.permute(0, 3, 1, 2)
+        out: Tensor = x + y.permute(0, 3, 1, 2)
+        return out

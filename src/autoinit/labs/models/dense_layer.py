@@ -33,4 +33,4 @@ class DenseLayer(nn.Sequential):
         super().__init__(OrderedDict(parts))
 
     def forward(self, x: Tensor) -> Tensor:
-        return torch.cat([x, super().forward(x)], dim=1)
+        return torch.cat([x, super().forward(x)], dim=1)  # type: ignore[no-untyped-call]

@@ -48,7 +48,8 @@ class DenseNet(nn.Module):
         return functional.relu(self.features(x)).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.embedding(x))
+        out: Tensor = self.classifier(self.embedding(x))
+        return out
 
 
 def _block(inputs: int, layers: int, epsilon: float) -> nn.Sequential:

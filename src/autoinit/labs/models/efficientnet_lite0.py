@@ -59,4 +59,5 @@ class EfficientNetLite0(nn.Module):
         return functional.relu6(self.bn1(self.conv_head(x))).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.fc(self.embedding(x))
+        out: Tensor = self.fc(self.embedding(x))
+        return out

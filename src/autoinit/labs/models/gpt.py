@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .attention import SelfAttention, together
+from .attention import SelfAttention
 from .transformer_block import TransformerBlock
 
 
@@ -15,6 +15,9 @@ class GPT(nn.Module):
 
     length: of the longest sequence.
     """
+
+    cos: Tensor
+    sin: Tensor
 
     def __init__(
         self, *, vocabulary: int = 512, width: int = 256, depth: int = 8, heads: int = 4, length: int = 64
@@ -39,16 +42,17 @@ class GPT(nn.Module):
         x = self.embedding(tokens)
         for block in self.blocks:
             x = block(x, self.cos[:length], self.sin[:length])
-        return self.head(self.norm(x))
+        out: Tensor = self.head(self.norm(x))
+        return out
 
 
 class RotaryAttention(SelfAttention):
-    """Causal, with queries and keys turned by their positions."""
+    """Causal, with queries and keys turned by their positions; the tables are those of `rotary_tables`."""
 
-    def forward(self, tokens: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def forward(self, tokens: Tensor, *tables: Tensor) -> Tensor:
         q, k, v = self.parts(tokens)
-        turned = rotate(q, cos, sin), rotate(k, cos, sin)
-        return self.project(together(functional.scaled_dot_product_attention(*turned, v, is_causal=True)))
+        turned = rotate(q, *tables), rotate(k, *tables)
+        return self.output(functional.scaled_dot_product_attention(*turned, v, is_causal=True))
 
 
 class SwiGLU(nn.Module):
@@ -61,7 +65,8 @@ class SwiGLU(nn.Module):
         self.down = nn.Linear(hidden, width, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down(functional.silu(self.gate(x)) * self.up(x))
+        out: Tensor = self.down(functional.silu(self.gate(x)) * self.up(x))
+        return out
 
 
 def rotary_tables(length: int, width: int, base: float = 10_000.0) -> tuple[Tensor, Tensor]:

@@ -53,5 +53,5 @@ class InvertedResidual(nn.Sequential):
         self.adds = stride == 1 and inputs == outputs
 
     def forward(self, x: Tensor) -> Tensor:
-        y = super().forward(x)
+        y: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return x + y if self.adds else y

@@ -32,7 +32,8 @@ class MlpMixer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = self.patches(x).flatten(2).transpose(1, 2)
-        return self.head(self.norm(self.blocks(x)).mean(dim=1))
+        out: Tensor = self.head(self.norm(self.blocks(x)).mean(dim=1))
+        return out
 
 
 class MixerBlock(nn.Module):
@@ -47,4 +48,5 @@ class MixerBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.mix_tokens(self.norm_tokens(x).transpose(1, 2)).transpose(1, 2)
-        return x + self.mix_channels(self.norm_channels(x))
+        out: Tensor = x + self.mix_channels(self.norm_channels(x))
+        return out

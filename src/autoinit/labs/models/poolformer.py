@@ -39,7 +39,8 @@ class PoolMixer(nn.Module):
         self.pool = nn.AvgPool2d(3, 1, 1, count_include_pad=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.pool(x) - x
+        out: Tensor = self.pool(x) - x
+        return out
 
 
 class PoolFormerBlock(nn.Module):
@@ -56,4 +57,5 @@ class PoolFormerBlock(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         x = x + self.scale_mixer[:, None, None] * self.mixer(self.norm_mixer(x))
-        return x + self.scale_mlp[:, None, None] * self.mlp(self.norm_mlp(x))
+        out: Tensor = x + self.scale_mlp[:, None, None] * self.mlp(self.norm_mlp(x))
+        return out

@@ -102,7 +102,8 @@ class PreactivationBlock(nn.Module):
         preactivation, branch, *projection = self.children()
         active = preactivation(x)
         skip = projection[0](active) if projection else x
-        return skip + branch(active)
+        out: Tensor = skip + branch(active)
+        return out
 
 
 def _convolution(inputs: int, outputs: int, kernel: int, stride: int, norm: bool) -> nn.Conv2d:

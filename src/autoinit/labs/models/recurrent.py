@@ -22,4 +22,5 @@ class RecurrentClassifier(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         states, _ = self.recurrent(self.embedding(tokens))
-        return self.head(states.mean(dim=1))
+        out: Tensor = self.head(states.mean(dim=1))
+        return out

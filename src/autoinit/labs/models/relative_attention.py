@@ -28,6 +28,8 @@ class RelativeAttention(nn.Module):
     Tokens are (batch, height · width, channels); `heads` divides the number of channels.
     """
 
+    offsets: Tensor
+
     def __init__(self, inputs: int, channels: int, heads: int, height: int, width: int) -> None:
         super().__init__()
         self.heads = heads
@@ -39,11 +41,15 @@ class RelativeAttention(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         query, key, value = (by_head(layer(tokens), self.heads) for layer in (self.query, self.key, self.value))
         bias = self.table[:, self.offsets]
-        return self.output(together(functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)))
+        mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+        out: Tensor = self.output(together(mixed))
+        return out
 
 
 class PackedRelativeAttention(SelfAttention):
     """The same with queries, keys and values from one layer."""
+
+    offsets: Tensor
 
     def __init__(self, inputs: int, channels: int, heads: int, height: int, width: int) -> None:
         super().__init__(inputs, channels, heads)
@@ -51,5 +57,6 @@ class PackedRelativeAttention(SelfAttention):
         self.register_buffer("offsets", offsets(height, width), persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
+        query, key, value = self.parts(tokens)
         bias = self.bias[:, self.offsets]
-        return self.project(together(functional.scaled_dot_product_attention(*self.parts(tokens), attn_mask=bias)))
+        return self.output(functional.scaled_dot_product_attention(query, key, value, attn_mask=bias))

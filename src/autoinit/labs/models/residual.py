@@ -18,11 +18,14 @@ class Residual(nn.Module):
         self.in_place = in_place
 
     def forward(self, x: Tensor) -> Tensor:
-        if not self.in_place:
-            return self.activation(self.shortcut(x) + self.branch(x))
-        out = self.branch(x)
-        out += self.shortcut(x)
-        return self.activation(out)
+        out: Tensor
+        if self.in_place:
+            out = self.branch(x)
+            out += self.shortcut(x)
+        else:
+            out = self.shortcut(x) + self.branch(x)
+        out = self.activation(out)
+        return out
 
 
 def shortcut(inputs: int, outputs: int, stride: int, *, norm: bool = True) -> nn.Module:

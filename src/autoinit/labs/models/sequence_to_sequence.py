@@ -12,6 +12,8 @@ class SequenceToSequence(nn.Module):
     depth: layers of the encoder, and of the decoder; length: of the longest sequence.
     """
 
+    positions: Tensor
+
     def __init__(
         self,
         *,
@@ -31,12 +33,14 @@ class SequenceToSequence(nn.Module):
         self.head = nn.Linear(width, vocabulary)
 
     def embed(self, table: nn.Embedding, tokens: Tensor) -> Tensor:
-        return self.dropout(table(tokens) + self.positions[: tokens.shape[1]])
+        out: Tensor = self.dropout(table(tokens) + self.positions[: tokens.shape[1]])
+        return out
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
         mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1], device=target.device)
         x, y = self.embed(self.source, source), self.embed(self.target, target)
-        return self.head(self.transformer(x, y, tgt_mask=mask, tgt_is_causal=True))
+        out: Tensor = self.head(self.transformer(x, y, tgt_mask=mask, tgt_is_causal=True))
+        return out
 
 
 def sinusoids(length: int, width: int) -> Tensor:

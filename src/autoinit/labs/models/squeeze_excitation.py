@@ -41,7 +41,7 @@ class SqueezeAndExcitation(nn.Sequential):
         super().__init__(OrderedDict(gate=nn.Sequential(*parts.values())) if numbered else parts)
 
     def forward(self, x: Tensor) -> Tensor:
-        gate = super().forward(x)
+        gate: Tensor = super().forward(x)  # type: ignore[no-untyped-call]
         return x * (gate if gate.dim() == x.dim() else gate[:, :, None, None])
 
 

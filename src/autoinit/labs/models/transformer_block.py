@@ -17,7 +17,8 @@ class TransformerBlock(nn.Module):
 
     def forward(self, x: Tensor, *more: Tensor) -> Tensor:
         x = x + self.attention(self.norm_attention(x), *more)
-        return x + self.mlp(self.norm_mlp(x))
+        out: Tensor = x + self.mlp(self.norm_mlp(x))
+        return out
 
 
 def feed_forward(dim: int, hidden: int, make: MakeActivation) -> nn.Sequential:

@@ -50,4 +50,5 @@ class UNet(nn.Module):
             x = down(self.pool(x))
         for up, merge in zip(self.up, self.merge, strict=True):
             x = merge(torch.cat([skips.pop(), up(x)], dim=1))
-        return self.head(x)
+        out: Tensor = self.head(x)
+        return out

@@ -49,4 +49,5 @@ class VisionTransformer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         x = self.patches(x).flatten(2).transpose(1, 2)
         x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1) + self.positions
-        return self.head(self.norm(self.blocks(x))[:, 0])
+        out: Tensor = self.head(self.norm(self.blocks(x))[:, 0])
+        return out
