@@ -18,9 +18,9 @@ from typing import Any
 import torch
 
 from autoinit.core.files import replace_text
+from autoinit.labs.models import VisionTransformer
 
-from .models.spec import Spec
-from .models.vit import ViT
+from .models import Spec
 from .scaling import sharding
 from .scaling.drawing import drawing
 from .speed import PLANNED, initialize_ratio, plan_ratio
@@ -33,8 +33,9 @@ CASES = (
 )  # fmt: skip
 """Model, tokens, and the most that planning may cost, in bare forwards on fake tensors."""
 VIT_B = Spec(
-    "vit_b", partial(ViT, size=224, patch=16, dim=768, heads=12, classes=1000), ((1, 3, 224, 224),), "86 M weights"
-)
+    "vit_b", partial(VisionTransformer, size=224, patch=16, width=768, heads=12, classes=1000), ((1, 3, 224, 224),),
+    "86 M weights", 86_567_656,
+)  # fmt: skip
 RESULTS = Path(__file__).parent / "results" / "scale.md"
 
 

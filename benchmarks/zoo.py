@@ -10,44 +10,24 @@ python -m benchmarks.zoo --zoo libraries                     after python -m ben
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
+from .continued import finished, left_over, run_options, settings_of, worked_on, zoo_options
 from .zoos import running
 from .zoos.catalogue import ZOOS, choose, entries
 from .zoos.journal import Journal
 from .zoos.libraries.install import installed
-from .zoos.listing import listing
 from .zoos.nightly import NIGHTLY
-from .zoos.progress import Progress
-from .zoos.study import Settings
 from .zoos.summary import write
-from .zoos.workers import Limits, run
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--zoo", action="append", choices=ZOOS, help="this zoo alone (may be given several times)")
-    parser.add_argument("--only", action="append", default=[], metavar="PATTERN", help="names: 'timm:resnet*'")
+    zoo_options(parser, ZOOS, pattern="timm:resnet*", measure_below=120)
     parser.add_argument("--all", action="store_true", help="every model, not only some of every family")
     parser.add_argument("--subset", choices=["nightly"], help="the models that tests run")
-    parser.add_argument("--plan-only", action="store_true", help="plan without measuring")
-    parser.add_argument("--seeds", type=int, default=3, help="draws per model (without normalisation at least 10)")
-    parser.add_argument("--first-seed", type=int, default=0, help="the first of them (default 0)")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--time", type=float, default=180, metavar="SECONDS", help="limit per model")
-    parser.add_argument("--memory", type=float, default=8, metavar="GB", help="limit per model")
-    parser.add_argument("--measure-below", type=float, default=120, metavar="MILLION", help="parameters")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="DIR")
-    parser.add_argument("--fresh", action="store_true", help="repeat models that the journal has already")
-    parser.add_argument("--retry", action="store_true", help="repeat those that failed or met a limit")
-    parser.add_argument("--summary", action="store_true", help="only rebuild the tables from the journal")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list the tensors that are off")
+    run_options(parser, jobs=2, seconds=180, memory=8)
     return parser.parse_args(given)
 
 
@@ -64,37 +44,16 @@ def names_of(options: argparse.Namespace) -> list[str]:
 
 
 def run_all(options: argparse.Namespace, journal: Journal) -> None:
-    settings = Settings(options.seeds, options.plan_only, options.measure_below * 1e6, options.first_seed)
-    names = names_of(options)
-    if not options.fresh:
-        done = journal.read()
-        names = [n for n in names if not running.is_done(done.get(n), settings, options.retry)]
+    settings = settings_of(options)
+    done = partial(running.is_done, settings=settings, retry=options.retry)
+    names = left_over(names_of(options), options, journal, done)
     work = partial(running.work, settings=settings, verbose=options.verbose)
-    limits = Limits(options.time, options.memory * 1024)
-    jobs = max(1, min(options.jobs, len(names)))
-    with Progress(len(names)) as progress:
-        for name, found in run(names, work, jobs, limits, progress.started, partial(running.prepare, jobs)):
-            record: dict[str, Any] = {"name": name, "settings": settings.key, **found}
-            progress.finished(record)
-            if options.verbose:
-                print(listing(record), flush=True)
-                record.get("fidelity", {}).pop("listed", None)
-            journal.add(record)
-    print(progress.totals(), file=sys.stderr)
+    prepare = partial(running.prepare, max(1, min(options.jobs, len(names))))
+    worked_on(names, work, prepare, options, journal, settings=settings.key)
 
 
 def main(given: Sequence[str] | None = None) -> int:
-    options = arguments(given)
-    journal = Journal(options.out / "zoo.jsonl")
-    try:
-        if not options.summary:
-            run_all(options, journal)
-    except KeyboardInterrupt:
-        print("stopped; the same command continues", file=sys.stderr)
-        return 130
-    journal.compact()
-    write(list(journal.read().values()), options.out)
-    return 0
+    return finished(arguments(given), "zoo", run_all, write)
 
 
 if __name__ == "__main__":

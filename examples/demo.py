@@ -18,12 +18,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for benchmarks.models
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # for examples.digits
 
 import autoinit
+from autoinit.labs.models import preactivation_resnet
 from autoinit.measurement import Measurement
 from autoinit.report import plot
-from benchmarks.models.preact_resnet import PreactResNet
 from examples.digits import Digits, load_digits
 
 INPUT = (64, 1, 8, 8)
@@ -77,7 +77,7 @@ def main() -> None:
     begin = time.perf_counter()
     torch.set_num_threads(1)  # the network is small: more threads only wait for each other on a busy machine
     torch.manual_seed(0)
-    default = PreactResNet(depth=56, bottleneck=False, norm=False, in_channels=1)
+    default = preactivation_resnet(56, bottleneck=False, norm=False, channels=1, grouped=True)
     model = copy.deepcopy(default)
 
     headline("1. What is wrong with the default: autoinit.check(model, (64, 1, 8, 8))")

@@ -6,7 +6,7 @@ import torch
 
 import autoinit
 import demo
-from benchmarks.models.preact_resnet import PreactResNet
+from autoinit.labs.models import preactivation_resnet
 from digits import load_digits
 
 SETTINGS = ((0.001, 0.9), (0.003, 0.9), (0.01, 0.9), (0.03, 0.9), (0.01, 0.0))
@@ -21,7 +21,7 @@ def main() -> None:
         accuracies = []
         for ours in (False, True):
             torch.manual_seed(0)
-            model = PreactResNet(depth=56, bottleneck=False, norm=False, in_channels=1)
+            model = preactivation_resnet(56, bottleneck=False, norm=False, channels=1, grouped=True)
             if ours:
                 autoinit.initialize(model, demo.INPUT, seed=0)
             accuracies.append([accuracy for _, accuracy in demo.train(model, digits)][-1])

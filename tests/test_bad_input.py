@@ -13,18 +13,9 @@ from torch import nn  # noqa: E402
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
 from autoinit.errors import AutoInitError, InputError, ModelError, OptionError, PlanError, TraceError  # noqa: E402
+from tests.wrapped_functions import Between  # noqa: E402
 
 X = (8, 16)
-
-
-class Between(nn.Module):
-    def __init__(self, function) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(16, 16), nn.Linear(16, 16)
-        self.function = function
-
-    def forward(self, x):
-        return self.last(self.function(self.first(x)))
 
 
 def snapshot(model: nn.Module) -> dict[str, bytes]:
@@ -200,7 +191,7 @@ ILL = {
 @pytest.mark.parametrize("name", ILL)
 def test_activation_without_moments_is_a_warning(name: str) -> None:
     function, text = ILL[name]
-    model = Between(function)
+    model = Between(function, 16, features=16)
     before = snapshot(model)
     plan = autoinit.plan(model, X)
     told = [n for n in plan.warnings if text in n.message]
@@ -215,7 +206,7 @@ def test_activation_without_moments_is_a_warning(name: str) -> None:
 
 def test_harmless_chains_are_not_warned_of() -> None:
     """log(exp(40 x)) is 40 x: the chain is one function, though its middle overflows."""
-    plan = autoinit.plan(Between(lambda x: torch.log(torch.exp(40 * x))), X)
+    plan = autoinit.plan(Between(lambda x: torch.log(torch.exp(40 * x)), 16, features=16), X)
     assert plan["last.weight"].std == pytest.approx(1 / (4 * 40), rel=1e-3)
 
 
@@ -224,14 +215,14 @@ def test_harmless_chains_are_not_warned_of() -> None:
     [(lambda x: x * 0, X), (torch.relu, Input(X, variance=0.0))],
 )
 def test_zero_signal_is_a_warning(function, inputs) -> None:
-    plan = autoinit.plan(Between(function), inputs)
+    plan = autoinit.plan(Between(function, 16, features=16), inputs)
     assert any("is zero" in n.message and n.place == "last: aten.linear" for n in plan.warnings)
     assert plan["last.weight"].std == pytest.approx(0.25)
 
 
 def test_constant_signal_is_no_problem() -> None:
     """Every entry is 3: E[x^2] = 9 is all that a layer needs."""
-    plan = autoinit.plan(Between(torch.relu), Input(X, mean=3.0, variance=0.0))
+    plan = autoinit.plan(Between(torch.relu, 16, features=16), Input(X, mean=3.0, variance=0.0))
     assert plan["first.weight"].std == pytest.approx(1 / 12)
     assert not plan.warnings
 
@@ -248,18 +239,18 @@ def test_constant_signal_is_no_problem() -> None:
     ],
 )
 def test_forward_that_needs_values_is_told(function) -> None:
-    plan = autoinit.plan(Between(function), X)
+    plan = autoinit.plan(Between(function, 16, features=16), X)
     assert any("guessed" in n.message for n in plan.warnings)
 
 
 def test_forward_that_leaves_torch() -> None:
-    model = Between(lambda x: x * torch.as_tensor(x.detach().numpy()))
+    model = Between(lambda x: x * torch.as_tensor(x.detach().numpy()), 16, features=16)
     error = refused(model, X, TraceError, "numpy", [autoinit.plan, autoinit.initialize, autoinit.check])
     assert "autoinit.rule" in error.fix
 
 
 def broken() -> Between:
-    model = Between(torch.relu)
+    model = Between(torch.relu, 16, features=16)
     with torch.no_grad():
         model.first.weight[0, :3] = math.nan
         model.last.weight[1, 1] = math.inf

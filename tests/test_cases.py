@@ -19,22 +19,9 @@ from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
+from tests.wrapped_functions import Call  # noqa: E402
 
 REPEATS = 12
-
-
-class Call(nn.Module):
-    """A module from a function of the inputs and, if given, of layers."""
-
-    def __init__(self, function: Callable[..., Any], **layers: nn.Module) -> None:
-        super().__init__()
-        self.function = function
-        for name, layer in layers.items():
-            setattr(self, name, layer)
-        self.named = list(layers)
-
-    def forward(self, *inputs: Any, **named: Any) -> Any:
-        return self.function(*inputs, **named, **{name: getattr(self, name) for name in self.named})
 
 
 class Beside(nn.Module):

@@ -21,6 +21,7 @@ class Tokens:
 class Spec:
     """A named architecture; ``inputs`` are the arguments of forward, as shapes (batch included) or Tokens.
 
+    ``size`` is the number of parameters.
     ``heavy`` marks models whose build and forward pass take noticeably longer than the others.
     """
 
@@ -28,6 +29,7 @@ class Spec:
     build: Callable[[], nn.Module]
     inputs: tuple[tuple[int, ...] | Tokens, ...]
     note: str
+    size: int
     heavy: bool = False
 
     def example(self, seed: int = 0) -> tuple[Tensor, ...]:

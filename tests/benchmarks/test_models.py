@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
 
+from autoinit.errors import OptionError  # noqa: E402
+from autoinit.labs.models import preactivation_resnet  # noqa: E402
 from benchmarks.models import MODELS, Tokens  # noqa: E402
-from benchmarks.models.preact_resnet import PreactResNet  # noqa: E402
+
+FINGERPRINTS = json.loads((Path(__file__).parent / "fingerprints.json").read_text(encoding="utf-8"))
 
 
 def names(*, heavy_as_slow: bool = True) -> list:
@@ -62,6 +69,16 @@ def test_spec_is_well_formed(name: str) -> None:
         else:
             assert x.shape == declared
             assert x.dtype == torch.float32
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_names_and_shapes_are_those_of_the_published_figures(name: str) -> None:
+    """Names decide the drawn values: another name is another figure in benchmarks/results."""
+    with torch.device("meta"):
+        model = MODELS[name].build()
+    rows = [f"{key} {'x'.join(map(str, value.shape))}" for key, value in model.named_parameters()]
+    assert hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16] == FINGERPRINTS[name]
+    assert parameters(model) == MODELS[name].size
 
 
 @pytest.mark.parametrize(
@@ -122,5 +139,7 @@ def test_gpt_is_causal_and_tied() -> None:
 
 
 def test_resnet_refuses_an_impossible_depth() -> None:
-    with pytest.raises(ValueError, match=r"9n \+ 2"):
-        PreactResNet(57, bottleneck=True)
+    with pytest.raises(OptionError, match=r"9n \+ 2"):
+        preactivation_resnet(57, bottleneck=True)
+    with pytest.raises(OptionError, match=r"6n \+ 2"):
+        preactivation_resnet(57, bottleneck=False)

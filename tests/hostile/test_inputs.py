@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import gc
 import types
-import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,182 +19,28 @@ from torch.utils.data import DataLoader, TensorDataset  # noqa: E402
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
 from autoinit.errors import AutoInitError, InputError, TraceError  # noqa: E402
-
-RNG = np.random.default_rng(0)
-X = torch.from_numpy(RNG.standard_normal((32, 16)).astype("float32"))
-IDS = torch.from_numpy(RNG.integers(0, 10, (32, 3)))
-A = torch.from_numpy((RNG.random((32, 32)) < 0.2).astype("float32")) / 3
-
-
-class Pair(NamedTuple):
-    x: Any
-    y: Any = None
-
-
-@dataclasses.dataclass
-class Batch:
-    x: Any
-    size: tuple[int, ...] = (3, 4)
-    made = 0
-
-    def __post_init__(self) -> None:
-        Batch.made += 1
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Frozen:
-    x: Any
-
-
-class Slotted:
-    __slots__ = ("__hidden", "x")
-
-    def __init__(self, x: Any) -> None:
-        self.x, self.__hidden = x, 1
-
-
-class Store:
-    """As the storages of graph libraries: a mapping behind attributes, and a weak reference to its owner."""
-
-    def __init__(self, parent: Any) -> None:
-        self.__dict__["_mapping"], self.__dict__["_parent"] = {}, weakref.ref(parent)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["_mapping"][name]
-        except KeyError:
-            raise AttributeError(name) from None
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._mapping[name] = value
-
-
-class Graph:
-    def __init__(self, **tensors: Any) -> None:
-        self.__dict__["_store"] = Store(self)
-        for name, value in tensors.items():
-            setattr(self, name, value)
-
-    def __getattr__(self, name: str) -> Any:
-        if "_store" not in self.__dict__:
-            raise AttributeError(name)
-        return getattr(self._store, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._store, name, value)
-
-    @property
-    def owner(self) -> Any:
-        return self._store.__dict__["_parent"]()
-
-
-class Refuses(dict):
-    """A mapping that may be neither copied nor written by its own methods."""
-
-    def _no(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("frozen")
-
-    __setitem__ = update = copy = clear = pop = __copy__ = __deepcopy__ = _no
-
-
-class Demanding(dict):
-    """A mapping that is not made without arguments, and lies about what it holds."""
-
-    def __new__(cls, needed: Any, **items: Any) -> Any:
-        return super().__new__(cls)
-
-    def __init__(self, needed: Any, **items: Any) -> None:
-        super().__init__(items)
-
-    def items(self) -> Any:
-        raise RuntimeError("nobody may look")
-
-
-class Grumpy:
-    """Raises something odd for every attribute that it does not have."""
-
-    def __init__(self, x: Any) -> None:
-        self.x = x
-
-    def __getattr__(self, name: str) -> Any:
-        raise KeyError(name)
-
-
-class Arrays:
-    """An array of another library."""
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return RNG.standard_normal((32, 16))
-
-
-class Apply(nn.Module):
-    """A layer behind some function of whatever is given."""
-
-    def __init__(self, function: Any, size: int = 16) -> None:
-        super().__init__()
-        self.layer, self.function = nn.Linear(size, 8), function
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        return self.layer(self.function(*args, **kwargs))
-
-
-class Field(nn.Module):
-    """Takes one argument and reads its field x."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(16, 8)
-
-    def forward(self, batch: Any) -> Any:
-        return self.layer(batch.x)
-
-
-class Two(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(16, 8)
-
-    def forward(self, x: Any, y: Any) -> Any:
-        return self.layer(x + y)
-
-
-class Recurrent(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.cells, self.layer = nn.LSTM(16, 16, batch_first=True), nn.Linear(16, 4)
-
-    def forward(self, packed: Any) -> Any:
-        return self.layer(self.cells(packed)[1][0][-1])
-
-
-class Message(nn.Module):
-    """A x W with a constant A, given or as a buffer."""
-
-    def __init__(self, buffer: Any = None, product: Any = torch.matmul) -> None:
-        super().__init__()
-        self.layer, self.out, self.product = nn.Linear(16, 16), nn.Linear(16, 4), product
-        self.register_buffer("adjacency", buffer)
-
-    def forward(self, x: Any, adjacency: Any = None) -> Any:
-        return self.out(self.product(self.adjacency if adjacency is None else adjacency, self.layer(x)))
-
-
-class Table(nn.Module):
-    """A weight that meets the features alone, which may be sparse."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight, self.out = nn.Parameter(torch.randn(32, 16)), nn.Linear(16, 4)
-
-    def forward(self, x: Any) -> Any:
-        return self.out(torch.sparse.mm(x, self.weight))
-
-
-def cached(x: Any, cache: Any) -> Any:
-    cache.history.append(x)
-    cache.by_name["x"] = x
-    return x
-
+from tests.hostile.odd_inputs import (  # noqa: E402
+    IDS,
+    RNG,
+    A,
+    Apply,
+    Arrays,
+    Batch,
+    Demanding,
+    Field,
+    Frozen,
+    Graph,
+    Grumpy,
+    Message,
+    Pair,
+    Recurrent,
+    Refuses,
+    Slotted,
+    Table,
+    Two,
+    X,
+    cached,
+)
 
 PACKED = pack_padded_sequence(torch.randn(4, 5, 16, generator=torch.Generator().manual_seed(0)), [5, 4, 3, 2], True)
 PLANNED = {
@@ -413,160 +257,6 @@ def test_batch_encodings_and_model_outputs() -> None:
         assert output.last_hidden_state is X
     nested = transformers.BatchEncoding({"x": X})
     assert not autoinit.plan(Apply(lambda b: b["x"] + b.x), (nested,)).unreached()
-
-
-# --- unlike columns -------------------------------------------------
-
-SCALES = np.array([50.0, 50.0, 50.0, 1.0, 1.0, 0.01])
-MEANS = np.array([0.0, 100.0, 0.0, 0.0, 3.0, 0.0])
-DATA = torch.from_numpy((RNG.standard_normal((512, 6)) * SCALES + MEANS).astype("float32"))
-DESCRIBED = Input((512, 6), mean=MEANS, variance=SCALES**2)
-
-
-class Halves(nn.Module):
-    """Two layers for two halves of the columns."""
-
-    def __init__(self, cut: Any) -> None:
-        super().__init__()
-        self.first, self.second, self.cut = nn.Linear(3, 64), nn.Linear(3, 64), cut
-        self.out = nn.Linear(128, 64)
-
-    def forward(self, x: Any) -> Any:
-        first, second = self.cut(x)
-        return self.out(torch.cat([self.first(first), self.second(second)], -1))
-
-
-class Standardised(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layer = nn.Linear(6, 64)
-        self.register_buffer("mean", torch.tensor(MEANS, dtype=torch.float32))
-        self.register_buffer("std", torch.tensor(SCALES, dtype=torch.float32))
-
-    def forward(self, x: Any) -> Any:
-        return self.layer((x - self.mean) / self.std)
-
-
-def scaled(x: Any) -> Any:
-    return (x - torch.tensor(MEANS, dtype=x.dtype)) / torch.tensor(SCALES, dtype=x.dtype)
-
-
-def second_moments(model: Any, plan: autoinit.Plan, inputs: Any, draws: int = 16) -> Any:
-    """E[y^2] of the layers with weights, in the real model, averaged over draws."""
-    found: dict[str, list[float]] = {name: [] for name, m in model.named_modules() if isinstance(m, WEIGHTS)}
-    for name, values in found.items():
-        model.get_submodule(name).register_forward_hook(lambda m, x, y, v=values: v.append(float(y.square().mean())))
-    for seed in range(draws):
-        plan.apply(model, seed=seed)
-        sample = inputs
-        if isinstance(inputs, Input):
-            sample = torch.from_numpy(inputs.sample(np.random.default_rng(seed)).astype("float32"))
-        with torch.no_grad():
-            model(sample)
-    return np.array([np.mean(values) for values in found.values()])
-
-
-WEIGHTS = (nn.Linear, nn.Embedding)
-COLUMNS = {
-    "slices": lambda: Halves(lambda x: (x[:, :3], x[:, 3:])),
-    "ellipsis": lambda: Halves(lambda x: (x[..., :3], x[..., 3:])),
-    "split": lambda: Halves(lambda x: x.split(3, -1)),
-    "chunk": lambda: Halves(lambda x: x.chunk(2, 1)),
-    "narrow": lambda: Halves(lambda x: (x.narrow(1, 0, 3), x.narrow(1, 3, 3))),
-    "single columns, stacked": lambda: Halves(lambda x: (torch.stack([x[..., k] for k in (0, 1, 2)], -1), x[:, 3:])),
-    "unbind": lambda: Halves(lambda x: (torch.stack(x.unbind(1)[:3], 1), torch.stack(x.unbind(1)[3:], 1))),
-    "a list of columns": lambda: Halves(lambda x: (x[:, [0, 2, 4]], x[:, [5, 3, 1]])),
-    "slices of slices": lambda: Halves(lambda x: (x[:, :4][:, :3], x[:, 1:][:, 2:])),
-    "columns put together anew": lambda: Halves(lambda x: (torch.cat([x[:, :1], x[:, 4:]], 1), x[:, 1:4])),
-    "a bounded function, then slices": lambda: Halves(lambda x: (torch.tanh(x)[:, :3], torch.tanh(x)[:, 3:])),
-    "tables of the user's, then slices": lambda: Halves(lambda x: (scaled(x)[:, :3], scaled(x)[:, 3:])),
-    "numbers times columns": lambda: Halves(lambda x: ((x * 2 + 1)[:, :3], (x / 7)[:, 3:])),
-    "all of them": lambda: nn.Sequential(nn.Linear(6, 64), nn.ReLU(), nn.Linear(64, 64)),
-    "a bounded function": lambda: nn.Sequential(nn.Tanh(), nn.Linear(6, 64)),
-    "layer norm": lambda: nn.Sequential(nn.LayerNorm(6), nn.Linear(6, 64)),
-    "batch norm": lambda: nn.Sequential(nn.BatchNorm1d(6), nn.Linear(6, 64)),
-    "standardised by buffers": Standardised,
-}
-
-
-@pytest.mark.parametrize("inputs", [DATA, DESCRIBED], ids=["batch", "described"])
-@pytest.mark.parametrize("name", COLUMNS)
-def test_row_columns_of_one_input_are_unlike(name: str, inputs: Any) -> None:
-    """Every layer comes out at E[y^2] = 1: the mean over 16 draws, each over 64 features of few dominant columns.
-
-    A feature is w x with few columns that count (two at least), so one draw of 64 features scatters by up to
-    sqrt(2/64) of 1, and the mean of 16 draws by 0.05.
-    """
-    model = COLUMNS[name]()
-    plan = autoinit.plan(model, inputs)
-    assert second_moments(model, plan, inputs) == pytest.approx(1.0, abs=0.2)
-
-
-class Tabular(nn.Module):
-    """Indices and numbers in one floating tensor."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.table, self.layer, self.out = nn.Embedding(10, 32), nn.Linear(5, 32), nn.Linear(64, 8)
-
-    def forward(self, x: Any) -> Any:
-        return self.out(torch.cat([self.table(x[:, 0].long()), self.layer(x[:, 1:])], -1))
-
-
-MIXED = DATA.clone()
-MIXED[:, 0] = torch.from_numpy(RNG.integers(0, 10, 512).astype("float32"))
-
-
-WITH_INDICES = Input((512, 6), MEANS, SCALES**2, vocabulary={0: 10})
-
-
-@pytest.mark.parametrize("inputs", [MIXED, WITH_INDICES], ids=["batch", "described"])
-def test_row_integer_columns_inside_a_float_tensor(inputs: Any) -> None:
-    model = Tabular()
-    plan = autoinit.plan(model, inputs)
-    assert not plan.unreached() and [round(t.second, 3) for t in plan.weight_layers] == [1.0, 1.0, 1.0]
-    assert second_moments(model, plan, inputs) == pytest.approx(1.0, abs=0.2)
-
-
-def test_columns_of_a_described_input() -> None:
-    """The formulas of `core.signal.columns` against a large sample: standard errors of 0.5 % of each moment."""
-    given = Input((20000, 3), mean=[1.0, -2.0, 5.0], variance=[1.0, 4.0, 0.0], vocabulary={2: 7}, correlation={1: 0.5})
-    sample, signal = given.sample(np.random.default_rng(0)), given.signal()
-    assert sorted(set(sample[:, 2])) == list(range(7))
-    assert signal.mean == pytest.approx(sample.mean(), rel=0.03)
-    assert signal.second == pytest.approx(np.square(sample).mean(), rel=0.03)
-    between = [sample[:, i] * sample[:, j] for i, j in ((0, 1), (0, 2), (1, 2))]
-    # m_i m_j + r s_i s_j; column 2 is uniform on 0 ... 6: mean 3, variance 4
-    expected = [-2 + 0.5 * 1 * 2, 3.0 + 0.5 * 1 * 2, -6.0 + 0.5 * 2 * 2]
-    assert float(signal.K[0, 1]) == pytest.approx(np.mean(expected))
-    assert np.mean(between[0]) == pytest.approx(expected[0], abs=0.06)
-    assert float(signal.K[1, 0]) == pytest.approx((1 + 4 + 9) / 3)
-
-
-def test_like_columns_of_a_batch_are_pooled() -> None:
-    """Noise has no unlike columns, whatever its size: single columns would only add scatter."""
-    from autoinit.core.signal.columns import unlike_axes
-
-    for shape in ((4, 64), (8, 16), (64, 256), (16, 3, 8, 8), (1000, 5), (2, 100), (1, 7), (2, 50, 6), (1, 3, 16, 16)):
-        for seed in range(20):
-            assert unlike_axes(np.random.default_rng(seed).standard_normal(shape)) == ()
-    for shape, axes in (((8, 6), (1,)), ((2, 50, 6), (2,)), ((1, 50, 6), (2,))):
-        assert unlike_axes(np.random.default_rng(0).standard_normal(shape) * SCALES) == axes
-
-
-def test_channels_of_images() -> None:
-    """Means per channel, as (3, 1, 1): a convolution over one channel gets that channel's level."""
-
-    class Red(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.conv = nn.Conv2d(1, 8, 1)
-
-        def forward(self, x: Any) -> Any:
-            return self.conv(x[:, :1])
-
-    given = Input((16, 3, 8, 8), mean=np.reshape([4.0, 0.0, 0.0], (3, 1, 1)), variance=0.0)
-    assert autoinit.plan(Red(), given)["conv.weight"].std == pytest.approx(0.25)
 
 
 def test_errors_are_of_one_family() -> None:

@@ -14,6 +14,7 @@ from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import AutoInitWarning, Input  # noqa: E402
+from tests.wrapped_functions import Between  # noqa: E402
 
 X = (32, 16)
 ENTRY_POINTS = [autoinit.plan, autoinit.initialize, autoinit.check, autoinit.measure]
@@ -36,15 +37,6 @@ class Unused(nn.Module):
         return self.used(x)
 
 
-class Between(nn.Module):
-    def __init__(self, function: Any) -> None:
-        super().__init__()
-        self.first, self.last, self.function = nn.Linear(16, 16), nn.Linear(16, 16), function
-
-    def forward(self, x: Any) -> Any:
-        return self.last(self.function(self.first(x)))
-
-
 def heard(call: Any) -> list[Any]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -59,11 +51,11 @@ SPEAKS = {
     "skip of everything": (mlp, {"skip": "*"}, "none of 4 parameters is set (4 skipped by name)"),
     "everything frozen": (frozen, {}, "none of 4 parameters is set (4 frozen)"),
     "one layer that is not reached": (Unused, {}, "2 of 4 parameters were not reached"),
-    "an op without a rule": (lambda: Between(lambda x: torch.cdist(x, x)[:, :16]), {}, "simulated"),
-    "a quotient without moments": (lambda: Between(lambda x: x / (x + x[:, :1])), {}, "simulated"),
-    "a signal that is capped": (lambda: Between(lambda x: torch.exp(torch.exp(x))), {}, "warning"),
-    "a signal that is zero": (lambda: Between(lambda x: x * 0), {}, "1 warning"),
-    "a value that is guessed": (lambda: Between(lambda x: x if x.sum() > 0 else -x), {}, "1 warning"),
+    "an op without a rule": (lambda: Between(lambda x: torch.cdist(x, x)[:, :16], 16, features=16), {}, "simulated"),
+    "a quotient without moments": (lambda: Between(lambda x: x / (x + x[:, :1]), 16, features=16), {}, "simulated"),
+    "a signal that is capped": (lambda: Between(lambda x: torch.exp(torch.exp(x)), 16, features=16), {}, "warning"),
+    "a signal that is zero": (lambda: Between(lambda x: x * 0, 16, features=16), {}, "1 warning"),
+    "a value that is guessed": (lambda: Between(lambda x: x if x.sum() > 0 else -x, 16, features=16), {}, "1 warning"),
 }
 
 

@@ -2,32 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-NEEDED = os.environ.get("AUTOINIT_NEEDS_BROWSER") == "1"
-CHROMIUM = shutil.which("chromium")
-if not NEEDED:
-    pytest.importorskip("plotly")
-    pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no chromium", allow_module_level=True)
+from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from autoinit.measurement import Measurement, Row
+from tests.in_browser import needs_browser, opened, started_browser
 
-from playwright.sync_api import sync_playwright  # noqa: E402
-
-from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan  # noqa: E402
-from autoinit.measurement import Measurement, Row  # noqa: E402
-
-FLAGS = [
-    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
+needs_browser("plotly")
 
 
 def made_plan(blocks: int, growth: float = 1.0, model: str = "Net") -> Plan:
@@ -59,10 +45,8 @@ def checked(plan: Plan) -> Plan:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM or "chromium", args=FLAGS)
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 Open = Callable[..., Any]
@@ -79,13 +63,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
         plan.to_html(path, **options)
         context = browser.new_context(color_scheme=scheme, viewport={"width": size[0], "height": size[1]})
         contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(60_000)
-        page.on("console", lambda m: complaints.append(f"console {m.type}: {m.text}"))
-        page.on("pageerror", lambda e: complaints.append(f"error: {e}"))
-        page.on("dialog", lambda d: (complaints.append(f"dialog: {d.message}"), d.dismiss()))
-        page.on("request", lambda r: None if r.url == path.as_uri() else complaints.append(f"request: {r.url}"))
-        page.goto(path.as_uri())
+        page = opened(context, path, complaints)
         page.wait_for_selector("#signal .main-svg")
         return page
 

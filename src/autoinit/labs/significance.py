@@ -39,6 +39,13 @@ def tested(test: str, compute: Callable[[], Any]) -> Significance:
     return Significance(test, statistic, p, note)
 
 
+def mann_whitney(first: Any, second: Any, name: str, equal: str, *, method: str) -> Significance:
+    """Whether values of the second sample tend to be above those of the first; equal: the note where none differs."""
+    if not np.ptp(np.r_[first, second]):
+        return Significance(name, None, None, equal)
+    return tested(name, lambda: stats.mannwhitneyu(second, first, alternative="greater", method=method))
+
+
 def wilcoxon(differences: Any, what: str, measure: str, none: str) -> Significance:
     """Whether paired differences are above zero. Pairs without a difference say nothing of which is better: left out.
 

@@ -14,20 +14,6 @@ import autoinit
 torch.set_num_threads(1)
 
 
-class Between(nn.Module):
-    """first -> function -> last."""
-
-    def __init__(
-        self, function: Callable[[torch.Tensor], torch.Tensor], width: int = 64, out: int | None = None
-    ) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(width, width), nn.Linear(out or width, 64)
-        self.function = function
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(self.function(self.first(x)))
-
-
 class Free(nn.Module):
     """A forward given as a function of the module, with named children or parameters."""
 

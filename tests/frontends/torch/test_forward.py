@@ -19,8 +19,9 @@ from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
+from tests.wrapped_functions import Between  # noqa: E402
 
-from .models import Between, Free, assert_as_planned  # noqa: E402
+from .models import Free, assert_as_planned  # noqa: E402
 
 X = (64, 64)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,21 +9,14 @@ from typing import Any
 
 import pytest
 
-CHROMIUM = shutil.which("chromium")
-if os.environ.get("AUTOINIT_NEEDS_BROWSER") != "1":
-    pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no chromium", allow_module_level=True)
+from autoinit.labs.codeepneat import run
+from autoinit.labs.codeepneat.page import write
+from autoinit.labs.codeepneat.results import Course, Shown
+from tests.in_browser import needs_browser, opened, started_browser
+from tests.labs.codeepneat.test_sketch import large
+from tests.labs.codeepneat.toy_tasks import Quiet
 
-from playwright.sync_api import sync_playwright  # noqa: E402
-
-from autoinit.labs.codeepneat import run  # noqa: E402
-from autoinit.labs.codeepneat.page import write  # noqa: E402
-from autoinit.labs.codeepneat.results import Course, Shown  # noqa: E402
-from tests.labs.codeepneat.test_sketch import large  # noqa: E402
-from tests.labs.codeepneat.toy_tasks import Quiet  # noqa: E402
-
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+needs_browser()
 
 NETWORK = large("images")
 
@@ -43,10 +34,8 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM or "chromium", args=FLAGS)
+    with started_browser() as started:
         yield started
-        started.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -54,12 +43,7 @@ def browser() -> Iterator[Any]:
 def test_it_can_be_read(browser: Any, path: Path, width: int, scheme: str) -> None:
     complaints: list[str] = []
     context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-    page = context.new_page()
-    page.on("console", lambda m: complaints.append(m.text))
-    page.on("pageerror", lambda e: complaints.append(str(e)))
-    page.on("dialog", lambda d: (complaints.append(d.message), d.dismiss()))
-    page.on("request", lambda r: None if r.url == path.as_uri() else complaints.append(r.url))
-    page.goto(path.as_uri())
+    page = opened(context, path, complaints)
     assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page itself does not scroll sideways"
     assert page.inner_text("h1").startswith("<img src=x onerror=alert(1)>long")
     sizes = page.evaluate(

@@ -41,6 +41,7 @@ from .replay import Replay, runner
 from .specs import output_spec
 from .tape import Entry, Tape, flattened, mapped, output_tensors
 from .variables import as_array, is_float, shape_of, values_of
+from .vocabularies import Vocabularies
 
 
 class Tracer:
@@ -67,8 +68,7 @@ class Tracer:
         self._thread = get_ident()
         self.counts: Counter[tuple[str, str]] = Counter()
         self.replay = Replay(self.tape)
-        self.vocabularies: dict[int, int] = {}
-        self._sources: dict[int, int] = {}
+        self.vocabularies = Vocabularies()
         self._references: dict[int, Reference] = {}
         self._leaves: dict[int, KerasTensor] = {}
         self._next = 0
@@ -86,6 +86,12 @@ class Tracer:
 
     def set(self, tensor: KerasTensor, reference: Reference) -> None:
         self._references[id(tensor)] = reference
+
+    def given(self, tensor: KerasTensor, position: int) -> None:
+        """The tensor is the model's input number `position`."""
+        self.tape.inputs[id(tensor)] = position
+        self.tape.kept.append(tensor)
+        self.vocabularies.given(tensor, position)
 
     def is_parameter(self, item: Any) -> bool:
         return isinstance(item, Variable) and id(item) in self.names
@@ -232,7 +238,7 @@ class Tracer:
         made = output_tensors(outputs)
         entry = Entry(op, args, kwargs, made, self.module, name, self.occurrence, whole)
         self.tape.add(entry)
-        self._follow_source(entry)
+        self.vocabularies.follow(entry)
         call = Call(self, op, args, kwargs, made)
         if self._from_constants(entry):
             for k in range(len(made)):
@@ -271,7 +277,7 @@ class Tracer:
             self.module = f"{outer}/{layer.name}" if outer else layer.name
         self.depth += 1
         try:
-            self._note_vocabulary(layer, args, kwargs)
+            self.vocabularies.layer(layer, args, kwargs)
             rule = self.custom.for_module(layer)
             if rule is not None and not self.suppressed:
                 return self._with_rule(rule, layer, args, kwargs)
@@ -364,47 +370,6 @@ class Tracer:
         for tensor, value in zip(made, values, strict=True):
             self.set(tensor, value)
         return outputs
-
-    # --- integer inputs ----------------------------------------------------------------------------------------------
-
-    def given(self, tensor: KerasTensor, position: int) -> None:
-        """The tensor is the model's input number `position`."""
-        self.tape.inputs[id(tensor)] = position
-        self.tape.kept.append(tensor)
-        self._sources[id(tensor)] = position
-
-    def _follow_source(self, entry: Entry) -> None:
-        """An input stays what it is when it is only cast, cut or moved."""
-        tensors = entry.tensors()
-        source = self._sources.get(id(tensors[0])) if len(tensors) == 1 else None
-        if source is None:
-            return
-        if entry.name == "OneHot":
-            self._vocabulary(tensors[0], int(entry.op.num_classes))
-        elif entry.name in MOVES:
-            for out in entry.outputs:
-                self._sources[id(out)] = source
-
-    def _note_vocabulary(self, layer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        size = getattr(layer, "input_dim", None) if isinstance(layer, layers.Embedding) else None
-        if size is None and isinstance(layer, layers.CategoryEncoding):
-            size = layer.num_tokens
-        if size is None or kwargs.get("reverse"):
-            return
-        for item in flattened((args, kwargs)):
-            if isinstance(item, KerasTensor):
-                self._vocabulary(item, int(size))
-
-    def _vocabulary(self, tensor: KerasTensor, size: int) -> None:
-        position = self._sources.get(id(tensor))
-        if position is not None:
-            self.vocabularies[position] = min(size, self.vocabularies.get(position, size))
-
-
-MOVES = {
-    "Cast", "ConvertToTensor", "Reshape", "Squeeze", "ExpandDims", "GetItem", "Transpose", "Split", "Unstack", "Copy",
-    "StopGradient", "Flip", "Roll", "Pad", "Identity",
-}  # fmt: skip
 
 
 def _first_lines(error: Exception) -> str:

@@ -22,6 +22,8 @@ ACTIVATIONS: dict[str, Callable[[], nn.Module]] = {
     "softplus": nn.Softplus,
     "leaky_relu": nn.LeakyReLU,
     "mish": nn.Mish,
+    "relu6": nn.ReLU6,
+    "hard_swish": nn.Hardswish,
     "linear": nn.Identity,
 }
 

@@ -14,13 +14,13 @@ def all_cnn_c(
     classes: int = 10,
     channels: int = 3,
     dropout: float = 0.5,
-    input_dropout: float = 0.2,
+    input_dropout: float | None = 0.2,
 ) -> nn.Sequential:
     """Build All-CNN-C; inputs of 9 × 9 pixels and more are large enough.
 
     activation: follows each convolution, the last one too.
     width: filters of the first three convolutions; the later ones have twice as many.
-    dropout: rate behind each convolution of stride two; input_dropout: rate on the image.
+    dropout: rate behind each convolution of stride two; input_dropout: rate on the image, None for no such layer.
 
     With the default sizes there are 1,369,738 parameters.
     """
@@ -31,7 +31,7 @@ def all_cnn_c(
         return [nn.Conv2d(inputs, outputs, kernel, stride, padding), make(outputs)]
 
     return nn.Sequential(
-        nn.Dropout(input_dropout),
+        *([] if input_dropout is None else [nn.Dropout(input_dropout)]),
         *convolution(channels, width, 3, padding=1),
         *convolution(width, width, 3, padding=1),
         *convolution(width, width, 3, stride=2, padding=1),

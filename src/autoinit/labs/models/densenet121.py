@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import torch
+from collections import OrderedDict
+
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .dense_layer import DenseLayer, normalized_convolution
+
 BLOCKS = (6, 12, 24, 16)
 GROWTH = 32
-BOTTLENECK = 4
 STEM = 64
 
 
@@ -32,10 +34,10 @@ class DenseNet(nn.Module):
         self.features.add_module("pool0", nn.MaxPool2d(3, 2, padding=1))
         width = STEM
         for number, layers in enumerate(BLOCKS, 1):
-            self.features.add_module(f"denseblock{number}", DenseBlock(width, layers, epsilon))
+            self.features.add_module(f"denseblock{number}", _block(width, layers, epsilon))
             width += layers * GROWTH
             if number < len(BLOCKS):
-                self.features.add_module(f"transition{number}", Transition(width, epsilon))
+                self.features.add_module(f"transition{number}", _transition(width, epsilon))
                 width //= 2
         self.features.add_module("norm5", nn.BatchNorm2d(width, epsilon))
         self.width = width
@@ -46,46 +48,21 @@ class DenseNet(nn.Module):
         return functional.relu(self.features(x)).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.classifier(self.embedding(x))
+        out: Tensor = self.classifier(self.embedding(x))
+        return out
 
 
-class DenseBlock(nn.ModuleDict):
+def _block(inputs: int, layers: int, epsilon: float) -> nn.Sequential:
     """Every layer sees what came into the block and what all layers before it made."""
-
-    def __init__(self, inputs: int, layers: int, epsilon: float) -> None:
-        super().__init__()
-        for number in range(layers):
-            self[f"denselayer{number + 1}"] = DenseLayer(inputs + number * GROWTH, epsilon)
-
-    def forward(self, x: Tensor) -> Tensor:
-        for layer in self.values():
-            x = torch.cat([x, layer(x)], dim=1)
-        return x
+    return nn.Sequential(
+        OrderedDict(
+            (f"denselayer{number + 1}", DenseLayer(inputs + number * GROWTH, GROWTH, epsilon=epsilon, named=True))
+            for number in range(layers)
+        )
+    )
 
 
-class DenseLayer(nn.Module):
-    """Normalized, rectified and convolved twice: 1 × 1 to 128 channels, 3 × 3 to 32."""
-
-    def __init__(self, inputs: int, epsilon: float) -> None:
-        super().__init__()
-        inner = BOTTLENECK * GROWTH
-        self.norm1 = nn.BatchNorm2d(inputs, epsilon)
-        self.conv1 = nn.Conv2d(inputs, inner, 1, bias=False)
-        self.norm2 = nn.BatchNorm2d(inner, epsilon)
-        self.conv2 = nn.Conv2d(inner, GROWTH, 3, padding=1, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.conv1(functional.relu(self.norm1(x)))
-        return self.conv2(functional.relu(self.norm2(x)))
-
-
-class Transition(nn.Module):
+def _transition(inputs: int, epsilon: float) -> nn.Sequential:
     """Half the channels, half the height and width."""
-
-    def __init__(self, inputs: int, epsilon: float) -> None:
-        super().__init__()
-        self.norm = nn.BatchNorm2d(inputs, epsilon)
-        self.conv = nn.Conv2d(inputs, inputs // 2, 1, bias=False)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return functional.avg_pool2d(self.conv(functional.relu(self.norm(x))), 2)
+    layers = (*normalized_convolution(inputs, inputs // 2, 1, epsilon), nn.AvgPool2d(2))
+    return nn.Sequential(OrderedDict(zip(("norm", "relu", "conv", "pool"), layers, strict=True)))

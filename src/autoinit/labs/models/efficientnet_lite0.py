@@ -1,13 +1,15 @@
 """EfficientNet-lite0 for ImageNet (Tan and Le, 2019; the edition for small devices).
 
-EfficientNet-B0 without squeeze-and-excitation, with ReLU6. Padding is TensorFlow's: the output of stride s has
-⌈size / s⌉ places, and an odd number of padded pixels has the larger half at the bottom and at the right.
+EfficientNet-B0 without squeeze-and-excitation, with ReLU6. Padding is TensorFlow's.
 """
 
 from __future__ import annotations
 
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .inverted_residual import InvertedResidual
+from .same_padding import SameConv2d
 
 STEM, HEAD = 32, 1280
 EPSILON = 1e-3
@@ -39,7 +41,9 @@ class EfficientNetLite0(nn.Module):
         inputs = STEM
         for count, kernel, stride, expansion, outputs in STAGES:
             for number in range(count):
-                blocks.append(InvertedBottleneck(inputs, outputs, kernel, 1 if number else stride, expansion))
+                first = 1 if number else stride
+                blocks.append(InvertedResidual(inputs, outputs, kernel, first, expansion, lambda channels: nn.ReLU6(),
+                                               epsilon=EPSILON, same=True, named=True))  # fmt: skip
                 inputs = outputs
         self.blocks = nn.ModuleList(blocks)
         self.conv_head = nn.Conv2d(inputs, HEAD, 1, bias=False)
@@ -55,39 +59,5 @@ class EfficientNetLite0(nn.Module):
         return functional.relu6(self.bn1(self.conv_head(x))).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.fc(self.embedding(x))
-
-
-class SameConv2d(nn.Conv2d):
-    """A convolution with TensorFlow's padding "same"."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        pads = []
-        for size, kernel, stride in zip(reversed(x.shape[2:]), reversed(self.kernel_size), reversed(self.stride),
-                                        strict=True):  # fmt: skip
-            missing = max((-(-size // stride) - 1) * stride + kernel - size, 0)
-            pads += [missing // 2, missing - missing // 2]
-        return super().forward(functional.pad(x, pads))
-
-
-class InvertedBottleneck(nn.Module):
-    """Wider by 1 × 1, each channel by itself k × k, narrower by 1 × 1; added to its input where the shape stays."""
-
-    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
-        super().__init__()
-        inner = inputs * expansion
-        self.expands = expansion > 1
-        if self.expands:
-            self.expand_conv = nn.Conv2d(inputs, inner, 1, bias=False)
-            self.bn0 = nn.BatchNorm2d(inner, EPSILON)
-        self.depthwise_conv = SameConv2d(inner, inner, kernel, stride, groups=inner, bias=False)
-        self.bn1 = nn.BatchNorm2d(inner, EPSILON)
-        self.project_conv = nn.Conv2d(inner, outputs, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs, EPSILON)
-        self.adds = stride == 1 and inputs == outputs
-
-    def forward(self, x: Tensor) -> Tensor:
-        y = functional.relu6(self.bn0(self.expand_conv(x))) if self.expands else x
-        y = functional.relu6(self.bn1(self.depthwise_conv(y)))
-        y = self.bn2(self.project_conv(y))
-        return x + y if self.adds else y
+        out: Tensor = self.fc(self.embedding(x))
+        return out

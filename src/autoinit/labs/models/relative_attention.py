@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .attention import SelfAttention, by_head, together
+
 
 def offsets(height: int, width: int) -> Tensor:
     """For each pair of places the number of their offset, from 0 to (2·height − 1)(2·width − 1) − 1."""
@@ -15,26 +17,46 @@ def offsets(height: int, width: int) -> Tensor:
     return down * (2 * width - 1) + right
 
 
+def offset_table(heads: int, height: int, width: int) -> nn.Parameter:
+    """One number per head and offset, zero to begin with."""
+    return nn.Parameter(torch.zeros(heads, (2 * height - 1) * (2 * width - 1)))
+
+
 class RelativeAttention(nn.Module):
     """softmax(q kᵀ/√d + b) v for each head, b from a table with one number per head and offset.
 
     Tokens are (batch, height · width, channels); `heads` divides the number of channels.
     """
 
+    offsets: Tensor
+
     def __init__(self, inputs: int, channels: int, heads: int, height: int, width: int) -> None:
         super().__init__()
         self.heads = heads
         self.query, self.key, self.value = (nn.Linear(inputs, channels) for _ in range(3))
         self.output = nn.Linear(channels, channels)
-        self.table = nn.Parameter(torch.zeros(heads, (2 * height - 1) * (2 * width - 1)))
+        self.table = offset_table(heads, height, width)
         self.register_buffer("offsets", offsets(height, width), persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        batch, count, _ = tokens.shape
-        query, key, value = (
-            layer(tokens).view(batch, count, self.heads, -1).transpose(1, 2)
-            for layer in (self.query, self.key, self.value)
-        )
+        query, key, value = (by_head(layer(tokens), self.heads) for layer in (self.query, self.key, self.value))
         bias = self.table[:, self.offsets]
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        return self.output(mixed.transpose(1, 2).reshape(batch, count, -1))
+        out: Tensor = self.output(together(mixed))
+        return out
+
+
+class PackedRelativeAttention(SelfAttention):
+    """The same with queries, keys and values from one layer."""
+
+    offsets: Tensor
+
+    def __init__(self, inputs: int, channels: int, heads: int, height: int, width: int) -> None:
+        super().__init__(inputs, channels, heads)
+        self.bias = offset_table(heads, height, width)
+        self.register_buffer("offsets", offsets(height, width), persistent=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        query, key, value = self.parts(tokens)
+        bias = self.bias[:, self.offsets]
+        return self.output(functional.scaled_dot_product_attention(query, key, value, attn_mask=bias))

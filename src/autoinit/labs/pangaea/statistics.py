@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from ...errors import OptionError
-from ..significance import Significance, signs, tested, wilcoxon
+from ..significance import Significance, mann_whitney, signs, tested, wilcoxon
 from .trials import Chance, Trial, by_initialization
 
 PAIRS = (("default", "autoinit"), ("default", "autoinit++"), ("autoinit", "autoinit++"))
@@ -197,20 +197,19 @@ def _contrast(first: str, second: str, groups: dict[str, list[Trial]], chance: C
     differences = np.array([chance.counted(b) - chance.counted(a) for a, b in shared])
     one, two = Edf.of(x), Edf.of(y)
     places = np.union1d(one.errors, two.errors)
-    greater = stats.mannwhitneyu(y, x, alternative="greater", method="asymptotic")
+    above = stats.mannwhitneyu(y, x, method="asymptotic").statistic
     return Contrast(
         first,
         second,
         Gap.between(one, two),
         bool(np.all(two(places) >= one(places))),
-        float(greater.statistic) / (len(x) * len(y)),
+        float(above) / (len(x) * len(y)),
         tested("Kolmogorov-Smirnov, two-sided", lambda: stats.ks_2samp(x, y)),
         _epps_singleton(x, y),
-        tested("Mann-Whitney U, one-sided", lambda: greater) if np.ptp(np.r_[x, y]) else
-        Significance("Mann-Whitney U, one-sided", None, None, "all accuracies are equal"),
+        mann_whitney(x, y, "Mann-Whitney U, one-sided", "all accuracies are equal", method="asymptotic"),
         wilcoxon(differences, "shared function", "accuracy", UNPAIRED),
         _failure_change(ones, twos, shared, chance, seed),
-    )  # fmt: skip
+    )
 
 
 def _shared(ones: Sequence[Trial], twos: Sequence[Trial]) -> list[tuple[Trial, Trial]]:

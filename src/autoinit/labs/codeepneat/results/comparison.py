@@ -16,10 +16,9 @@ from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from ....errors import OptionError
-from ...significance import Significance, signs, tested, wilcoxon
+from ...significance import Significance, mann_whitney, signs, wilcoxon
 from ..initialization import EVOLVED
 from .course import Course
 
@@ -155,7 +154,6 @@ def effect(
     sign = 1 if higher else -1
     x, y = sign * np.array(list(first.values())), sign * np.array(list(second.values()))
     pairs = [sign * (second[seed] - first[seed]) for seed in first if seed in second]
-    name = "Mann-Whitney U, exact, one-sided"
     beaten = np.sign(y[:, None] - x[None, :])
     return Effect(
         measure,
@@ -167,10 +165,9 @@ def effect(
         len(pairs),
         sum(one > 0 for one in pairs),
         sum(one < 0 for one in pairs),
-        tested(name, lambda: stats.mannwhitneyu(y, x, alternative="greater", method=_method(x, y)))
-        if np.ptp(np.r_[x, y]) else Significance(name, None, None, "all values are equal"),
+        mann_whitney(x, y, "Mann-Whitney U, exact, one-sided", "all values are equal", method=_method(x, y)),
         wilcoxon(np.array(pairs), "seed", measure, "no seed is in both arms"),
-    )  # fmt: skip
+    )
 
 
 def _method(x: Any, y: Any) -> str:
