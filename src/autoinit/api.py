@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 from .core.checks import brief
 from .core.options import Options, read_count, read_options
-from .core.plan.plan import Plan
+from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
 from .core.solve.outcome import RuleSet
 from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
-from .measurement import Measurement, compare
+from .frontends.choice import front_end_of
+from .measurement import Measurement
+from .plans import Plan
 from .rules import RULES
 from .telling import complaints, tell
-
-_FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
-"""Framework -> front end. A front end is imported only if its framework has been imported by the user. Keras comes
-first: on its PyTorch backend, Keras models are torch modules too."""
 
 MOST_REPEATS = 10_000
 
 _USER_RULES: dict[Any, Callable[..., Any]] = {}
-
-
-def front_end_of(model: Any) -> Any:
-    """The front end that understands `model`."""
-    for framework, path in _FRONT_ENDS.items():
-        if framework in sys.modules:
-            front_end = import_module(path)
-            if front_end.understands(model):
-                return front_end
-    raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
-                     fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip
 
 
 def _model(model: Any, abstract: bool = False) -> Any:
@@ -146,8 +131,7 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     front_end = front_end_of(model)
     rules, own = _rules(options)
-    made: Plan = front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check)
-    return made
+    return Plan.of(front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check))
 
 
 def _speak(model: Any, made: Plan, settings: Options) -> None:
@@ -216,4 +200,4 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
     _speak(model, predicted, settings)
-    return compare(predicted, runs)
+    return Measurement(predicted, matched_rows(predicted, runs))

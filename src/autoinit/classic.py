@@ -8,9 +8,9 @@ from typing import Any
 from . import api
 from .core.inputs import Input
 from .core.options import DISTRIBUTIONS
-from .core.plan.plan import Plan
 from .core.signal.signal import Signal, iid
 from .errors import OptionError
+from .plans import Plan
 
 Estimator = Callable[..., tuple[float, float]]
 

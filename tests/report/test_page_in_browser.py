@@ -21,7 +21,8 @@ if not NEEDED:
 
 from playwright.sync_api import sync_playwright  # noqa: E402
 
-from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan  # noqa: E402
+from autoinit import Plan  # noqa: E402
+from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, TensorPlan  # noqa: E402
 from autoinit.measurement import Measurement, Row  # noqa: E402
 
 FLAGS = [

@@ -10,8 +10,8 @@ import warnings
 from typing import Any
 
 from ..api import front_end_of
-from ..core.plan.plan import Plan
 from ..errors import OptionError
+from ..plans import Plan
 from .schemes import SCHEMES, known_scheme
 
 

@@ -16,8 +16,9 @@ from typing import Any
 
 from ..api import front_end_of
 from ..api import plan as analyse
-from ..core.plan.plan import ParameterPlan, PartPlan, Plan
+from ..core.plan.plan import ParameterPlan, PartPlan
 from ..errors import InputError, OptionError, PlanError
+from ..plans import Plan
 
 
 @dataclass(frozen=True, slots=True)

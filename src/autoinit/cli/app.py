@@ -14,10 +14,10 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__, api
-from ..core.plan.plan import Plan
 from ..errors import AutoInitError
 from ..measurement import Measurement
 from ..names import shown
+from ..plans import Plan
 from ..report.data import is_problem, layer_rows, verdict
 from ..telling import complaints
 from .inputs import read_inputs

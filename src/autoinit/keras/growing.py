@@ -16,7 +16,7 @@ from keras import KerasTensor
 from ..core.graph.graph import Graph
 from ..core.inputs import Input
 from ..core.options import Options
-from ..core.plan.plan import Plan
+from ..core.plan.plan import PlanData
 from ..core.signal.signal import Signal
 from ..core.solve.build import build_plan
 from ..core.solve.interpreter import propagate
@@ -45,7 +45,7 @@ class Growing:
         self.signals: dict[int, Signal] = {}
         self.done = 0
 
-    def plan(self, layer: Any, args: Any, kwargs: Any, options: Options) -> Plan:
+    def plan(self, layer: Any, args: Any, kwargs: Any, options: Options) -> PlanData:
         """A plan for a layer that was just made, fed with the given tensors (or arrays) of the graph."""
         self._follow([t for t in keras.tree.flatten((args, kwargs)) if isinstance(t, KerasTensor)])
         args, kwargs = keras.tree.map_structure(self.twin, (args, kwargs))

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..core.plan.plan import Plan
+from ..core.plan.measured import MeasurementData, Result
+from ..core.plan.plan import PlanData
 from ..errors import OptionError
-from ..measurement import Measurement
 from ..names import shown
 from .data import Series, plan_of, series
 
@@ -22,13 +22,13 @@ CROWDED = 300
 
 
 def plot(
-    items: Plan | Measurement | Sequence[Plan | Measurement],
+    items: Result | Sequence[Result],
     path: str | Path | None = None,
     *,
     labels: Sequence[str] | None = None,
     title: str | None = None,
-    compare: Mapping[str, Plan | Measurement] | None = None,
-    measured: Measurement | None = None,
+    compare: Mapping[str, Result] | None = None,
+    measured: MeasurementData | None = None,
 ) -> Any:
     """Draw one or several plans or measurements side by side; return the figure, and save it if a path is given.
 
@@ -40,7 +40,7 @@ def plot(
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'autoinit[plot]'") from error
-    chosen = [items] if isinstance(items, (Plan, Measurement)) else list(items)
+    chosen = [items] if isinstance(items, (PlanData, MeasurementData)) else list(items)
     if labels is not None and len(labels) != len(chosen):
         raise OptionError(f"{len(chosen)} things to draw, but {len(labels)} labels", where="plot",
                           received=repr(list(labels)), fix="give one label for each")  # fmt: skip
@@ -70,7 +70,7 @@ def plot(
     return figure
 
 
-def _label(item: Plan | Measurement, compared: bool) -> str:
+def _label(item: Result, compared: bool) -> str:
     """Beside others a plan is named by what it does."""
     plan = plan_of(item)
     return plan.model if not compared else "as it is now" if plan.checked else "AutoInit"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..core.graph.graph import Constant, Graph, Node, Parameter, ParameterView, Reference, Value
 from ..core.inputs import Input
 from ..core.options import Options
-from ..core.plan.plan import Plan
+from ..core.plan.plan import PlanData
 from ..core.solve.build import build_plan
 from ..core.solve.interpreter import propagate
 from ..core.solve.outcome import RuleSet
@@ -20,7 +20,7 @@ from ..rules import RULES
 from . import specs
 
 
-def reference_plan(model: specs.Model, **options: Any) -> Plan:
+def reference_plan(model: specs.Model, **options: Any) -> PlanData:
     """Neutral nodes by hand, then the same propagation that everybody uses."""
     made = _Builder()
     described = Input(model.shape, model.mean, model.variance, model.correlation or 0.0)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import autoinit
 
-from ..core.plan.plan import Plan
+from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
 from .randomness import violations
 from .reference import reference_plan, words
@@ -26,7 +26,7 @@ from .specs import CENTRED, MODELS, Activation, Dense, Model
 SEEDS = 5
 
 
-def stds(plan: Plan) -> list[float]:
+def stds(plan: PlanData) -> list[float]:
     """Standard deviations of the weights, in the order in which they are first used."""
     return [plan[row.weight].parts[0].std for row in plan.weight_layers if row.weight and row.target is not None]
 

@@ -13,7 +13,7 @@ except ImportError:
     except ImportError as error:
         raise ImportError("autoinit.watching.lightning needs Lightning 2: pip install lightning") from error
 
-from ..core.plan.plan import Plan
+from ..plans import Plan
 from .parts import part_of
 from .schedule import schedule
 from .tables import scalars

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.plan.plan import Plan
 from ..errors import ModelError, PlanError
 from ..frontends.torch.watching import parameter_shapes
+from ..plans import Plan
 
 
 def part_of(whole: Any, plan: Plan | None, name: str | None = None) -> Any:

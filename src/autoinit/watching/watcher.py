@@ -12,9 +12,9 @@ from typing import Any
 
 from ..api import check, front_end_of
 from ..core.files import replace_text
-from ..core.plan.plan import Plan
 from ..errors import AutoInitError, PlanError
 from ..measurement import key_of
+from ..plans import Plan
 from .observation import Observation, layer_names
 from .schedule import Schedule, schedule
 

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from ...core.drawing import Draw, centred_bias, slabs
 from ...core.drawing.regions import Region
-from ...core.plan.plan import ParameterPlan, Plan
+from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centring import prepared
 from .variables import as_before, autograd_mode, give_values, parameters_of, shape_of, values_of
 
 
-def apply(plan: Plan, model: Any, seed: int) -> Any:
+def apply(plan: PlanData, model: Any, seed: int) -> Any:
     parameters = parameters_of(model)
     planned = {entry.name: entry for entry in plan.parameters}
     for entry in plan.changed():
@@ -54,7 +54,7 @@ def apply(plan: Plan, model: Any, seed: int) -> Any:
     return model
 
 
-def _drawn(variable: Any, entry: ParameterPlan, plan: Plan, seed: int) -> NDArray[Any]:
+def _drawn(variable: Any, entry: ParameterPlan, plan: PlanData, seed: int) -> NDArray[Any]:
     """New values for a variable (regions that no part covers keep theirs), leaving it alone."""
     draw = Draw(entry, plan.distribution, seed, plan.exact)
     made = np.empty(entry.shape, dtype=_dtype(variable)) if draw.covers else _present(variable)

@@ -11,7 +11,7 @@ from keras import KerasTensor, layers, ops
 
 from ...core.graph.activation_calls import is_activation
 from ...core.graph.graph import Node, Reference, Site, Value
-from ...core.plan.plan import CenterPlan, Plan
+from ...core.plan.plan import CenterPlan, PlanData
 from ...core.solve.activation_centring import put_behind
 from ...errors import PlanError
 from ..transaction import Transaction
@@ -128,7 +128,7 @@ class MarkedActivation:
         return self.marking.marked(self.place, self.given, made, out, sites, present)
 
 
-def prepared(plan: Plan, model: Any) -> list[Callable[[Transaction], None]]:
+def prepared(plan: PlanData, model: Any) -> list[Callable[[Transaction], None]]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     if not plan.centers:
         return []

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import keras
 
 from ...core.options import Options
-from ...core.plan.plan import Plan
+from ...core.plan.plan import PlanData
 from ...core.solve.build import build_plan
 from ...core.solve.interpreter import propagate
 from ...core.solve.outcome import RuleSet
@@ -50,7 +50,7 @@ def names(model: Any) -> set[str]:
     return {*parameters_of(model), *named_layers(model)}
 
 
-def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
+def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> PlanData:
     with WALKING, looking(model) as looks, no_garbage_collection():
         centring = options.center == "activation" and not check
         made = walk(model, inputs, options.training, custom, centring, Budget.start(options), looks)
@@ -64,7 +64,7 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
         return build_plan(made.graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
 
 
-def apply(plan: Plan, model: Any, seed: int) -> Any:
+def apply(plan: PlanData, model: Any, seed: int) -> Any:
     """Put a plan into a model. One that had no weights when it was planned gets them now, as it was planned."""
     planned = _WITHOUT_WEIGHTS.pop(model, None)
     if planned is not None:

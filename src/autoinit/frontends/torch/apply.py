@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from ...core.drawing import Draw
-from ...core.plan.plan import ParameterPlan, Plan
+from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
 from ..transaction import Transaction
 from .centre import write_centred
@@ -27,7 +27,7 @@ from .shards import Local, local_of
 from .transformers_marks import mark_for_transformers
 
 
-def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
+def apply(plan: PlanData, model: nn.Module, seed: int) -> nn.Module:
     parameters = dict(Names(model).all_parameters())
     for entry in plan.changed():
         for parameter in _under(entry, parameters):
@@ -86,11 +86,11 @@ def _under(entry: ParameterPlan, parameters: dict[str, nn.Parameter]) -> list[nn
     return list(found.values())
 
 
-def _draw(plan: Plan, entry: ParameterPlan, parameter: torch.Tensor, seed: int) -> Draw:
+def _draw(plan: PlanData, entry: ParameterPlan, parameter: torch.Tensor, seed: int) -> Draw:
     return Draw(entry, plan.distribution, seed, plan.exact, pairs=parameter.is_complex())
 
 
-def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> None:
+def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: PlanData) -> None:
     """Raise if the parameter is not the planned one, or cannot hold what is planned for it."""
     parameter = _is_there(entry, parameter)
     kinds = {part.drawn_as(plan.distribution) for part in entry.parts}

@@ -12,7 +12,7 @@ from torch import nn
 
 from ...core.graph.activation_calls import is_activation
 from ...core.graph.graph import Reference, Site, Value
-from ...core.plan.plan import CenterPlan, Plan
+from ...core.plan.plan import CenterPlan, PlanData
 from ...core.solve.activation_centring import put_behind
 from ...errors import PlanError
 from ..transaction import Transaction
@@ -103,7 +103,7 @@ class Marking:
         del self.tracer.graph.sites[first:]
 
 
-def prepared(plan: Plan, model: nn.Module) -> list[Callable[[Transaction], None]]:
+def prepared(plan: PlanData, model: nn.Module) -> list[Callable[[Transaction], None]]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     modules = Names(model).modules()
     device = device_of(model)

@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from ...core.options import Options
-from ...core.plan.plan import Plan
+from ...core.plan.plan import PlanData
 from ...core.solve.build import build_plan
 from ...core.solve.interpreter import propagate
 from ...core.solve.outcome import RuleSet
@@ -46,7 +46,9 @@ def names(model: nn.Module) -> set[str]:
     return {*tensors_of(model), *Names(model).modules()}
 
 
-def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
+def analyse(
+    model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool
+) -> PlanData:
     model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
     if not any(True for _ in model.parameters()):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from ...core.plan.plan import Plan, TensorPlan
+from ...core.plan.measured import MeasurementData, Moments, Result, key_of
+from ...core.plan.plan import PlanData, TensorPlan
 from ...errors import PlanError
-from ...measurement import Measurement, Moments, key_of
 from ...names import shown
 from ..data import (
     band,
@@ -25,7 +25,7 @@ from ..text import summary, title
 DIGITS = 6
 
 
-def content(plan: Plan, default: Plan | Measurement | None, measured: Measurement | None) -> dict[str, Any]:
+def content(plan: PlanData, default: Result | None, measured: MeasurementData | None) -> dict[str, Any]:
     rows = layer_rows(plan)
     return {
         "model": plan.model,
@@ -46,7 +46,7 @@ def content(plan: Plan, default: Plan | Measurement | None, measured: Measuremen
     }
 
 
-def _tensors(plan: Plan) -> dict[str, list[Any]]:
+def _tensors(plan: PlanData) -> dict[str, list[Any]]:
     layers = {row.index: row for row in layer_rows(plan)}
     tensors = plan.tensors
     bands = [band(t) for t in tensors]
@@ -72,9 +72,9 @@ def _tensors(plan: Plan) -> dict[str, list[Any]]:
     }
 
 
-def _others(plan: Plan, item: Plan | Measurement, option: str) -> dict[str, Any]:
+def _others(plan: PlanData, item: Result, option: str) -> dict[str, Any]:
     """Mean, variance and verdict of another plan or of a measurement, at the tensors of `plan`."""
-    is_measurement = isinstance(item, Measurement)
+    is_measurement = isinstance(item, MeasurementData)
     moments: Moments = measured_moments(item) if is_measurement else predicted_moments(item)
     there = {t.index: t for t in plan_of(item).tensors}
     rows = measured_rows(item) if is_measurement else layer_rows(item)
