@@ -14,6 +14,7 @@ from .core.solve.outcome import RuleSet
 from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
 from .frontends.choice import front_end_of
+from .frontends.custom import CustomRules
 from .measurement import Measurement
 from .plans import Plan
 from .rules import RULES
@@ -131,7 +132,7 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     front_end = front_end_of(model)
     rules, own = _rules(options)
-    return Plan.of(front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check))
+    return Plan.of(front_end.analyse(model, inputs, options, rules, CustomRules(own), check))
 
 
 def _speak(model: Any, made: Plan, settings: Options) -> None:
@@ -163,10 +164,9 @@ def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
     or what nobody wrote since ``to_empty``; also on shards, where the processes compare theirs.
     """
     model = _model(model)
-    if inputs is None and hasattr(front_end_of(model), "preflight"):
-        read_options(options)
-        return preflight(model)
-    return predict(model, inputs, **options)
+    read_options(options)
+    found = front_end_of(model).preflight(model) if inputs is None else None
+    return predict(model, inputs, **options) if found is None else found
 
 
 def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
@@ -180,11 +180,10 @@ def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
 
 def preflight(model: Any) -> Preflight:
     """What the parameters and buffers of a model hold, without running it: `check` without inputs."""
-    look = getattr(front_end_of(model), "preflight", None)
-    if look is None:
+    found = front_end_of(model).preflight(model)
+    if found is None:
         raise ModelError("a preflight is for PyTorch models", where="model", received=type(model).__name__,
                          fix="autoinit.check(model) predicts what its weights do")  # fmt: skip
-    found: Preflight = look(model)
     return found
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..api import front_end_of
 from ..errors import OptionError
+from ..frontends.choice import front_end_of
 from ..plans import Plan
 from .schemes import SCHEMES, known_scheme
 

@@ -223,7 +223,7 @@ def _drawn(made: Plan | Measurement, html: Path | None, plot: Path | None, now: 
         made.to_html(html, default=now)
         typer.echo(f"page written to {shown(str(html))}")
     if plot is not None:
-        made.plot(plot, **({"compare": {"as it is now": now}} if now is not None else {}))
+        made.plot(plot, compare=None if now is None else {"as it is now": now})
         typer.echo(f"figure written to {shown(str(plot))}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
@@ -143,12 +144,13 @@ def first_problem(plan: Result) -> TensorPlan | None:
 
     Of a plan this judges the prediction, of a measurement what was measured.
     """
-    if isinstance(plan, MeasurementData):
-        rows, tensors = measured_rows(plan), plan.plan.tensors
-    else:
-        rows, tensors = layer_rows(plan), plan.tensors
-    bad = next((r.index for r in rows if is_problem(r.verdict)), None)
-    return next((t for t in tensors if t.index == bad), None)
+    bad = next((r.index for r in rows_of(plan) if is_problem(r.verdict)), None)
+    return next((t for t in plan_of(plan).tensors if t.index == bad), None)
+
+
+def rows_of(item: Result) -> Sequence[LayerRow | MeasuredRow]:
+    """The weight layers, with their verdicts."""
+    return measured_rows(item) if isinstance(item, MeasurementData) else layer_rows(item)
 
 
 def plan_of(item: Result) -> PlanData:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
@@ -51,7 +52,7 @@ def measurement_html(measurement: MeasurementData) -> str:
     return _html(measurement_title(measurement), lines, MEASUREMENT_COLUMNS, cells, closeness(measurement))
 
 
-def _folded(item: Fold) -> tuple[str, str]:
+def _folded(item: Fold[Any]) -> tuple[str, str]:
     """(names, what they are like): a row of two cells."""
     return span(item), f"as {item.like} ({folded_details(item)})"
 

@@ -61,8 +61,10 @@ def plot(
     axes[1, 0].set_ylabel("mean", fontsize=9)
     legend = {name: handle for axis in axes[0] for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     scale = 4 if any(len(one.weight) > CROWDED for one in drawn) else 1
-    place = {"loc": "outside lower center", "ncols": len(legend), "fontsize": 8, "frameon": False}
-    figure.legend(legend.values(), legend, markerscale=scale, **place)
+    figure.legend(
+        legend.values(), legend, loc="outside lower center", ncols=len(legend), fontsize=8, frameon=False,
+        markerscale=scale,
+    )  # fmt: skip
     if title:
         figure.suptitle(shown(title), fontsize=11, parse_math=False)
     if path is not None:

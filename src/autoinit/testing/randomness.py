@@ -110,7 +110,8 @@ def _bits(entries: NDArray[np.float64]) -> int:
 
 def _rounded(entries: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
     mantissa, exponent = np.frexp(entries)
-    return np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
+    rounded: NDArray[np.float64] = np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
+    return rounded
 
 
 def _collapsed(block: NDArray[Any], rows: tuple[int, ...]) -> str:

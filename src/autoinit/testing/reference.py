@@ -12,9 +12,8 @@ from ..core.graph.graph import Constant, Graph, Node, Parameter, ParameterView, 
 from ..core.inputs import Input
 from ..core.options import Options
 from ..core.plan.plan import PlanData
-from ..core.solve.build import build_plan
-from ..core.solve.interpreter import propagate
 from ..core.solve.outcome import RuleSet
+from ..frontends.base_plan import planned
 from ..frontends.chance import equal_chance
 from ..rules import RULES
 from . import specs
@@ -35,8 +34,7 @@ def reference_plan(model: specs.Model, **options: Any) -> PlanData:
     out = made.stack(model.layers, x)
     made.graph.outputs = [out]
     settings = Options(**options)
-    outcome = propagate(made.graph, signals, settings, RuleSet(RULES))
-    return build_plan(made.graph, outcome, settings, model="reference", framework="none")
+    return planned(made.graph, signals, settings, RuleSet(RULES), model="reference", framework="none")
 
 
 def words(model: specs.Model) -> NDArray[Any]:

@@ -266,7 +266,9 @@ class FrontEndSuite:
         autoinit.initialize(model, self.inputs(spec))
         name = self.weights(model, spec)[1]
         self.write(model, name, 100.0 * self.read(model)[name])
-        bad = [row.weight for row in autoinit.check(model, self.inputs(spec)).weight_layers if row.variance > 100]
+        found = autoinit.check(model, self.inputs(spec))
+        assert isinstance(found, autoinit.Plan)
+        bad = [row.weight for row in found.weight_layers if row.variance > 100]
         assert bad[0] == name
 
     def test_all_or_nothing(self) -> None:

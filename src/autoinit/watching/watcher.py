@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..api import check, front_end_of
+from ..api import predict
 from ..core.files import replace_text
 from ..errors import AutoInitError, PlanError
+from ..frontends.choice import front_end_of
 from ..measurement import key_of
 from ..plans import Plan
 from .observation import Observation, layer_names
@@ -48,15 +48,14 @@ class Watch:
 
     def __init__(self, model: Any, plan: Plan | None, when: Schedule) -> None:
         front_end = front_end_of(model)
-        self._tools = import_module(f"autoinit.frontends.{front_end.NAME}.watching")
         if plan is not None:
-            _fits(plan, self._tools.parameter_shapes(model))
+            _fits(plan, front_end.shapes(model))
         self.schedule = when
         self.record: list[Observation] = []
         """What was seen, step by step, layers in the order of execution."""
         self._plan = plan
         self._names = {} if plan is None else layer_names(plan)
-        self._probe = self._tools.Probe(model, plan is None or plan.training)
+        self._probe = front_end.probe(model, plan is None or plan.training)
         self._listeners: list[Listener] = []
         self._step, self._before = -1, -1
         self._heard = self._told = False
@@ -102,7 +101,7 @@ class Watch:
     def _look(self, inputs: Any, step: int) -> list[Observation]:
         if self._plan is None:
             with self._probe.aside():
-                self._plan = check(self._probe.model, inputs)
+                self._plan = predict(self._probe.model, inputs)
             self._names = layer_names(self._plan)
         layers = {key_of(t): t for t in self._plan.weight_layers}
         found = self._probe.look(inputs, set(layers), step)

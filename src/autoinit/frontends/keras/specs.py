@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from keras import KerasTensor
@@ -10,7 +11,7 @@ from keras.src import backend
 
 def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As the operation itself says, or else as its backend finds when it traces the operation alone."""
-    corrected = CORRECTED.get(type(op).__name__)
+    corrected: Callable[..., Any] | None = CORRECTED.get(type(op).__name__)
     if corrected is not None:
         return corrected(op, *args, **kwargs)
     try:

@@ -60,7 +60,8 @@ def fillings(plan: PlanData, model: nn.Module, seed: int) -> list[tuple[str, Loc
                         where="Plan.apply", received=", ".join(unknown[:NAMED]) + more,
                         fix="build the model under `with autoinit.meta():`, which remembers what constructors write; "
                         "or write them yourself, and leave them out of the plan: skip=[...]")  # fmt: skip
-    made, seen = [], set()
+    made: list[tuple[str, Local, Callable[[], None]]] = []
+    seen = set()
     for name in plan.fills:
         if id(tensors[name]) not in seen:
             seen.add(id(tensors[name]))

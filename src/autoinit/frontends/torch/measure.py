@@ -14,6 +14,7 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ...core.plan.measured import Key
 from ...errors import TraceError
 from .inputs import real_tensor
 from .lowering import has_lowering
@@ -24,8 +25,6 @@ from .shadow import Shadow
 from .state import announce_modules, set_mode, undisturbed
 from .structures import mapped
 from .tracer import SILENT, _decomposes, below_autograd
-
-Key = tuple[str, str, int, int]
 
 
 @dataclass

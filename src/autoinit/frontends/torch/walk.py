@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten
 
-from ...core.graph.graph import Graph, Node, Parameter, ParameterView, Value
+from ...core.graph.graph import Graph, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.options import Options
 from ...core.signal.signal import Signal
@@ -84,7 +84,7 @@ def _walk(
             return torch.as_tensor(item.sample(rng)).to(dtype_of(item, model))
         signal = signal_of(item)
         if signal is None:
-            return item.data if item.layout is torch.strided else item
+            return item.data if isinstance(item, torch.Tensor) and item.layout is torch.strided else item
         dtype = dtype_of(item, model) if isinstance(item, Input) else item.dtype
         device = device_of(model) if isinstance(item, Input) else item.device
         fake = tracer.fake(signal.shape, dtype, device)
@@ -161,14 +161,8 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
     tensors = [t for t in tree_flatten(inputs)[0] if isinstance(t, torch.Tensor)]
     outputs = [t for t in tree_flatten(output)[0] if isinstance(t, torch.Tensor)]
     references = tuple(tracer.reference(tracer.incoming(t)) for t in tensors)
-    values = tuple(tracer.value(t.shape) for t in outputs)
-    tracer.counts[tracer.module, label] += 1
-    ours = isinstance(rule, ScaleFree)
-    attrs = {"rule": rule, "owner": owner, "users_own": not ours, "scale_free": ours}
-    node = Node("custom", references, values, attrs, tracer.module, label, tracer.counts[tracer.module, label])
-    tracer.add(node)
-    for t, value in zip(outputs, values, strict=True):
-        tracer.set(t, value)
+    call, users_own = tracer.counted(label), not isinstance(rule, ScaleFree)
+    tracer.custom_node(references, outputs, label, call, rule=rule, owner=owner, users_own=users_own)
 
 
 def _way_out(error: Exception) -> str:

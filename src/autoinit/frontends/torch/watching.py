@@ -16,14 +16,13 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
+from ...core.plan.measured import Key
 from ...errors import TraceError
+from ..base import Statistics
 from .inputs import call_arguments
-from .measure import Key, Recorder, run
-from .names import parameters_of, unwrapped
+from .measure import Recorder, run
+from .names import unwrapped
 from .tracer import Tracer
-
-Statistics = tuple[float, float, int]
-"""Mean, variance, and how many entries are not finite."""
 
 
 class Probe:
@@ -136,8 +135,3 @@ def statistics(t: torch.Tensor) -> torch.Tensor:
     known = x.device.type == "cpu" and bool(torch.isfinite(variance))  # elsewhere, to ask would be to wait
     bad = torch.zeros(()) if known else (~torch.isfinite(x)).sum()
     return torch.stack([mean, variance, bad]).to(torch.float32)
-
-
-def parameter_shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
-    """The parameters that a plan of `model` names."""
-    return {name: tuple(p.shape) for name, p in parameters_of(model).items()}

@@ -21,6 +21,8 @@ class RelativeAttention(nn.Module):
     Tokens are (batch, height · width, channels); `heads` divides the number of channels.
     """
 
+    offsets: Tensor
+
     def __init__(self, inputs: int, channels: int, heads: int, height: int, width: int) -> None:
         super().__init__()
         self.heads = heads

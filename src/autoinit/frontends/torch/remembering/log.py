@@ -139,7 +139,7 @@ class Replay:
         if memory is None:
             raise KeyError("nothing is known of this tensor")
         made = torch.empty(0, dtype=tensor.dtype, device="cpu")
-        return made.set_(memory.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())  # type: ignore
+        return made.set_(memory.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _laid_out_like(out: torch.Tensor, meta: torch.Tensor) -> torch.Tensor:
