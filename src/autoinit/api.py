@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .core.checks import brief
-from .core.options import Options, read_count, read_options
+from .core.options import GivenOptions, Options, read_count, read_options, shows_options
 from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
 from .core.solve.outcome import RuleSet
@@ -19,6 +19,9 @@ from .measurement import Measurement
 from .plans import Plan
 from .rules import RULES
 from .telling import complaints, tell
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 MOST_REPEATS = 10_000
 
@@ -101,7 +104,8 @@ def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") ->
     return OptionError(why, where="option 'rules'", received=brief(received), fix=fix)
 
 
-def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """Analyse `model` without touching it, and return what should be done to its parameters.
 
     model: a torch.nn.Module, a Keras 3 model, or the config dict or JSON string of a Keras model.
@@ -142,7 +146,8 @@ def _speak(model: Any, made: Plan, settings: Options) -> None:
         tell(made, complaints(made, skipped | front_end_of(model).frozen(model)))
 
 
-def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def initialize(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """Set the initial weights of `model` in place so that signals neither explode nor vanish; returns the plan.
 
     Options as for `plan`.
@@ -157,7 +162,8 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
     return made
 
 
-def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
+@shows_options
+def check(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan | Preflight:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`.
 
     Without inputs, a PyTorch model gets a preflight: which of its parameters and buffers hold NaN, infinities, garbage,
@@ -169,7 +175,8 @@ def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
     return predict(model, inputs, **options) if found is None else found
 
 
-def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def predict(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """`check` that always predicts: a model that does not know its inputs needs to be told."""
     settings = read_options(options)
     model = _model(model)
@@ -187,7 +194,8 @@ def preflight(model: Any) -> Preflight:
     return found
 
 
-def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:
+@shows_options
+def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Unpack[GivenOptions]) -> Measurement:
     """Run noise (or your batch) through the real model and put what is measured beside what is predicted.
 
     The model's weights are used as they are; its state is as before afterwards.

@@ -116,7 +116,7 @@ class Interrupts:
 
     def release(self) -> None:
         """The handler of before is back."""
-        if self._place is not None and signal.getsignal(signal.SIGINT) is self:
+        if self._place is not None and _handler() is self:
             signal.signal(signal.SIGINT, self._before)
 
     def deliver(self) -> None:

@@ -17,7 +17,7 @@ from keras.src.initializers.random_initializers import compute_fans
 from numpy.typing import NDArray
 
 from ..core.drawing import Draw
-from ..core.options import Options, read_options
+from ..core.options import DEFAULTS, Distribution, Options, read_options
 from ..core.plan.plan import ParameterPlan, PartPlan
 from ..core.plan.weights import c_strides
 from ..frontends.keras.apply import apply
@@ -38,7 +38,12 @@ class Initializer(keras.initializers.Initializer):
     is known (``layer.build(shape)``), entries of variance one are assumed.
     """
 
-    def __init__(self, variance: float = 1.0, distribution: str = "truncated_normal", seed: int | None = None) -> None:
+    def __init__(
+        self,
+        variance: float = DEFAULTS.variance,
+        distribution: Distribution = DEFAULTS.distribution,
+        seed: int | None = None,
+    ) -> None:
         self.variance, self.distribution = variance, distribution
         read_options({"variance": variance, "distribution": distribution})
         self.seed = seed

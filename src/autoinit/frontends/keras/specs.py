@@ -11,7 +11,7 @@ from keras.src import backend
 
 def output_spec(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """As the operation itself says, or else as its backend finds when it traces the operation alone."""
-    corrected: Callable[..., Any] | None = CORRECTED.get(type(op).__name__)
+    corrected = CORRECTED.get(type(op).__name__)
     if corrected is not None:
         return corrected(op, *args, **kwargs)
     try:
@@ -49,7 +49,7 @@ def _traced(op: Any, *args: Any, **kwargs: Any) -> Any:
     return backend.compute_output_spec(op.call, *args, **kwargs)
 
 
-CORRECTED = {
+CORRECTED: dict[str, Callable[..., Any]] = {
     "DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled, "Glu": _gated,
     "Inner": _traced, "Cross": _traced,
 }  # fmt: skip

@@ -47,7 +47,7 @@ class Recorder(TorchDispatchMode):
         self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None,
         take: Callable[[torch.Tensor], Any] | None = None, random: PrivateRandom | None = None,
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.random = random or PrivateRandom(None)
         self.memory = OwnMemory()
         self.counts: Counter[tuple[str, str]] = Counter()

@@ -18,7 +18,7 @@ from .table import keras_layer
 if TYPE_CHECKING:
     from ..call import Call
 
-KINDS: list[tuple[type, str]] = [
+KINDS: list[tuple[Any, str]] = [
     (layers.LSTMCell, "lstm"), (layers.GRUCell, "gru"), (layers.SimpleRNNCell, "tanh"),
 ]  # fmt: skip
 

@@ -43,7 +43,7 @@ class Log(TorchDispatchMode):
     """What was done to tensors on the meta device, op by op."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.entries: list[Entry] = []
         self.writers: dict[int, list[int]] = {}
         """By memory, the entries that made it or wrote to it."""
