@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import autoinit
 
+from ..core.options import Distribution
 from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
 from .randomness import violations
@@ -123,7 +124,7 @@ class FrontEndSuite:
 
     @pytest.mark.parametrize("name", MODELS)
     @pytest.mark.parametrize("distribution", ["truncated_normal", "orthogonal"])
-    def test_what_is_set_is_random(self, name: str, distribution: str) -> None:
+    def test_what_is_set_is_random(self, name: str, distribution: Distribution) -> None:
         """Entries that differ, no constant axis, no collapsed spectrum; and a weight that is spoilt is found out."""
         spec = MODELS[name]
         model = self.build(spec)
