@@ -15,8 +15,11 @@ from ..errors import AutoInitError, PlanError
 from ..frontends.choice import front_end_of
 from ..measurement import key_of
 from ..plans import Plan
+from .exporters import tensorboard_listener, wandb_listener
+from .figure import draw
 from .observation import Observation, layer_names
 from .schedule import Schedule, schedule
+from .tables import as_dict, table
 
 Listener = Callable[[int, list[Observation]], None]
 
@@ -172,8 +175,6 @@ class Watch:
 
     def to_tensorboard(self, writer: Any) -> Any:
         """Write scalars to TensorBoard, past and to come; `writer` is a SummaryWriter or a directory. Returns it."""
-        from .exporters import tensorboard_listener
-
         listener, writer = tensorboard_listener(writer)
         self.on_step(listener)
         return writer
@@ -183,16 +184,12 @@ class Watch:
 
         With `commit=False` the values go into the row of your own next `run.log`; needed if you log with `step=`.
         """
-        from .exporters import wandb_listener
-
         listener, run = wandb_listener(run, commit)
         self.on_step(listener)
         return run
 
     def to_dict(self) -> dict[str, Any]:
         """The record and the prediction as plain data."""
-        from .tables import as_dict
-
         return as_dict(self.plan, self._names, self.record)
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -204,13 +201,9 @@ class Watch:
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None) -> Any:
         """Draw what was measured at each step over the predicted band (needs matplotlib); returns the figure."""
-        from .figure import draw
-
         return draw(self.plan, self.record, path, title=title)
 
     def __str__(self) -> str:
-        from .tables import table
-
         return table(self._plan, self.record)
 
 

@@ -11,8 +11,7 @@ Requirements this file lives by:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -367,9 +366,3 @@ def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
     if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
         return False
     return tracer.parameters.is_plain(tensor)
-
-
-@contextmanager
-def below_autograd() -> Iterator[None]:
-    with torch._C._AutoDispatchBelowAutograd():
-        yield

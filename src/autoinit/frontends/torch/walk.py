@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -22,6 +23,7 @@ from ...errors import TraceError
 from ..budget import Budget
 from ..custom import CustomRules, patched_functions
 from ..shared_setting import Shared
+from .autograd import below_autograd, below_if_possible
 from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
@@ -33,7 +35,7 @@ from .remembering.story import Story
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
 from .structures import leaves, mapped
-from .tracer import Tracer, below_autograd
+from .tracer import Tracer
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
@@ -56,12 +58,7 @@ def walk(
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     """Run forward on fake tensors; return the graph and the signals of its inputs."""
     budget = Budget.start(options)
-    try:
-        return _walk(model, args, kwargs, options.training, custom, centring, budget, below=True)
-    except TraceError as error:
-        if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
-            return _walk(model, args, kwargs, options.training, custom, centring, budget, below=False)
-        raise
+    return below_if_possible(partial(_walk, model, args, kwargs, options.training, custom, centring, budget))
 
 
 def _walk(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,8 +18,8 @@ from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from ...core.plan.measured import Key
-from ...errors import TraceError
 from ..base import Statistics
+from .autograd import below_if_possible
 from .inputs import call_arguments
 from .measure import Recorder, run
 from .names import unwrapped
@@ -49,12 +50,7 @@ class Probe:
     def look(self, inputs: Any, wanted: set[Key], seed: int) -> dict[Key, Statistics]:
         """The statistics of the wanted tensors in a forward with `inputs`; nothing about the model changes."""
         args, kwargs = call_arguments(inputs, self.model)
-        try:
-            taken = self._look(args, kwargs, wanted, below=True)
-        except TraceError as error:
-            if "does not require grad" not in str(error.__cause__):
-                raise
-            taken = self._look(args, kwargs, wanted, below=False)  # forward differentiates: needs autograd on
+        taken = below_if_possible(partial(self._look, args, kwargs, wanted))
         found: dict[Key, Statistics] = {}
         for device in {t.device for t in taken.values()}:  # to wait once for each device, not for each layer
             keys = [key for key, t in taken.items() if t.device == device]
