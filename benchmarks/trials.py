@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 import autoinit
+from autoinit import Plan
 from autoinit.baselines import lsuv
 from autoinit.core.options import DISTRIBUTIONS
-from autoinit.core.plan.plan import Plan, TensorPlan
+from autoinit.core.plan.plan import TensorPlan
 from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.measure import record
 from autoinit.measurement import key_of

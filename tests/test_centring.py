@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import autoinit
+from autoinit import Plan
 from autoinit.core.gaussian.activations import FUNCTIONS
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.gaussian.mean_of_values import gaussian_mean, table_mean
 from autoinit.core.graph.activation_calls import GATE, OUTPUT, PART, Readers, is_activation
 from autoinit.core.graph.graph import Graph, Node, ParameterView, Value
-from autoinit.core.plan.plan import CenterPlan, Plan
+from autoinit.core.plan.plan import CenterPlan
 from autoinit.core.signal.signal import Signal, iid
 from autoinit.errors import OptionError, PlanError
 from autoinit.report.text import table

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoinit.core.plan.plan import ParameterPlan, PartPlan, Plan
+from autoinit import Plan
+from autoinit.core.plan.plan import ParameterPlan, PartPlan
 from autoinit.testing import violations
 
 RNG = np.random.default_rng(0)

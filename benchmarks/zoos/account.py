@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import autoinit
-from autoinit.core.plan.plan import Plan
+from autoinit import Plan
 from autoinit.errors import AutoInitError
 from autoinit.testing.randomness import violations
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoinit.core.plan.plan import Plan, TensorPlan
+from autoinit import Plan
+from autoinit.core.plan.plan import TensorPlan
 from autoinit.measurement import Moments, key_of
 
 from ..intervals import inside_lognormal, inside_t, within

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from autoinit.core.plan.plan import Plan
+from autoinit import Plan
 from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.measure import record
 from autoinit.measurement import key_of

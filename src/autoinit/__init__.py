@@ -10,11 +10,11 @@ from .api import check, forget_rule, initialize, measure, plan, rule
 from .centred import centered
 from .classic import AutoInit
 from .core.inputs import Input
-from .core.plan.plan import Plan
 from .core.signal.signal import Signal, independent
 from .core.solve.outcome import RuleSet
 from .errors import AutoInitError, AutoInitWarning
 from .memoryless import meta
+from .plans import Plan
 from .watching import watch
 
 __version__ = "0.1.0"

@@ -2,41 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .core.checks import brief
-from .core.options import Options, read_count, read_options
-from .core.plan.plan import Plan
+from .core.options import GivenOptions, Options, read_count, read_options, shows_options
+from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
 from .core.solve.outcome import RuleSet
 from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
-from .measurement import Measurement, compare
+from .frontends.choice import front_end_of
+from .frontends.custom import CustomRules
+from .measurement import Measurement
+from .plans import Plan
 from .rules import RULES
 from .telling import complaints, tell
 
-_FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
-"""Framework -> front end. A front end is imported only if its framework has been imported by the user. Keras comes
-first: on its PyTorch backend, Keras models are torch modules too."""
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 MOST_REPEATS = 10_000
 
 _USER_RULES: dict[Any, Callable[..., Any]] = {}
-
-
-def front_end_of(model: Any) -> Any:
-    """The front end that understands `model`."""
-    for framework, path in _FRONT_ENDS.items():
-        if framework in sys.modules:
-            front_end = import_module(path)
-            if front_end.understands(model):
-                return front_end
-    raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
-                     fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip
 
 
 def _model(model: Any, abstract: bool = False) -> Any:
@@ -115,7 +104,8 @@ def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") ->
     return OptionError(why, where="option 'rules'", received=brief(received), fix=fix)
 
 
-def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """Analyse `model` without touching it, and return what should be done to its parameters.
 
     model: a torch.nn.Module, a Keras 3 model, or the config dict or JSON string of a Keras model.
@@ -146,8 +136,7 @@ def plan(model: Any, inputs: Any = None, **options: Any) -> Plan:
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     front_end = front_end_of(model)
     rules, own = _rules(options)
-    made: Plan = front_end.analyse(model, inputs, options, rules, front_end.CustomRules(own), check)
-    return made
+    return Plan.of(front_end.analyse(model, inputs, options, rules, CustomRules(own), check))
 
 
 def _speak(model: Any, made: Plan, settings: Options) -> None:
@@ -157,7 +146,8 @@ def _speak(model: Any, made: Plan, settings: Options) -> None:
         tell(made, complaints(made, skipped | front_end_of(model).frozen(model)))
 
 
-def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def initialize(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """Set the initial weights of `model` in place so that signals neither explode nor vanish; returns the plan.
 
     Options as for `plan`.
@@ -172,20 +162,21 @@ def initialize(model: Any, inputs: Any = None, **options: Any) -> Plan:
     return made
 
 
-def check(model: Any, inputs: Any = None, **options: Any) -> Plan | Preflight:
+@shows_options
+def check(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan | Preflight:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`.
 
     Without inputs, a PyTorch model gets a preflight: which of its parameters and buffers hold NaN, infinities, garbage,
     or what nobody wrote since ``to_empty``; also on shards, where the processes compare theirs.
     """
     model = _model(model)
-    if inputs is None and hasattr(front_end_of(model), "preflight"):
-        read_options(options)
-        return preflight(model)
-    return predict(model, inputs, **options)
+    read_options(options)
+    found = front_end_of(model).preflight(model) if inputs is None else None
+    return predict(model, inputs, **options) if found is None else found
 
 
-def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
+@shows_options
+def predict(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """`check` that always predicts: a model that does not know its inputs needs to be told."""
     settings = read_options(options)
     model = _model(model)
@@ -196,15 +187,15 @@ def predict(model: Any, inputs: Any = None, **options: Any) -> Plan:
 
 def preflight(model: Any) -> Preflight:
     """What the parameters and buffers of a model hold, without running it: `check` without inputs."""
-    look = getattr(front_end_of(model), "preflight", None)
-    if look is None:
+    found = front_end_of(model).preflight(model)
+    if found is None:
         raise ModelError("a preflight is for PyTorch models", where="model", received=type(model).__name__,
                          fix="autoinit.check(model) predicts what its weights do")  # fmt: skip
-    found: Preflight = look(model)
     return found
 
 
-def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any) -> Measurement:
+@shows_options
+def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Unpack[GivenOptions]) -> Measurement:
     """Run noise (or your batch) through the real model and put what is measured beside what is predicted.
 
     The model's weights are used as they are; its state is as before afterwards.
@@ -216,4 +207,4 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Any)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
     _speak(model, predicted, settings)
-    return compare(predicted, runs)
+    return Measurement(predicted, matched_rows(predicted, runs))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from importlib import import_module
 from math import isfinite
 from typing import Any
 
@@ -13,6 +11,7 @@ import numpy as np
 from .core.gaussian.activations import FUNCTIONS
 from .core.gaussian.mean_of_values import gaussian_mean, table_mean
 from .errors import OptionError
+from .frontends.choice import front_ends
 
 
 class CenteredFunction:
@@ -45,7 +44,7 @@ def centered(activation: Any, mean: float = 0.0, variance: float = 1.0) -> Any:
     if isinstance(activation, str):
         shift = table_mean(activation, mean, variance)
         return CenteredFunction(TableFunction(activation), shift)
-    for front_end in _front_ends():
+    for front_end in front_ends():
         made = front_end.centred_activation(activation, float(mean), float(variance))
         if made is not None:
             return made
@@ -66,14 +65,9 @@ class TableFunction:
         return function.fn(x, *function.defaults)
 
 
-def _front_ends() -> list[Any]:
-    """What knows the frameworks that the user has imported. Keras comes first: its layers may be torch modules too."""
-    return [import_module(f".frontends.{n}.centred", __package__) for n in ("keras", "torch") if n in sys.modules]
-
-
 def _values_of(function: Callable[..., Any]) -> Callable[[Any], Any]:
     """The function on NumPy arrays: as it is, or on the tensors of a framework that it takes."""
-    candidates = [function, *(front_end.on_arrays(function) for front_end in _front_ends())]
+    candidates = [function, *(front_end.on_arrays(function) for front_end in front_ends())]
     errors = []
     for candidate in candidates:
         try:

@@ -7,10 +7,10 @@ from typing import Any
 
 from . import api
 from .core.inputs import Input
-from .core.options import DISTRIBUTIONS
-from .core.plan.plan import Plan
+from .core.options import DEFAULTS, DISTRIBUTIONS, Distribution
 from .core.signal.signal import Signal, iid
 from .errors import OptionError
+from .plans import Plan
 
 Estimator = Callable[..., tuple[float, float]]
 
@@ -34,11 +34,11 @@ class AutoInit:
         input_data_mean: Any = 0.0,
         input_data_var: Any = 1.0,
         custom_distribution_estimators: Mapping[type, Estimator] | None = None,
-        signal_variance: float = 1.0,
-        seed: int = 0,
+        signal_variance: float = DEFAULTS.variance,
+        seed: int = DEFAULTS.seed,
     ) -> None:
         config = dict(weight_init_config or {})
-        self.distribution = config.pop("distribution", "truncated_normal")
+        self.distribution: Distribution = config.pop("distribution", DEFAULTS.distribution)
         self.exact = bool(config.pop("constrain_weights", False))
         if config:
             raise OptionError(f"unknown key {next(iter(config))!r}", where="weight_init_config",

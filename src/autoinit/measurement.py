@@ -1,98 +1,53 @@
-"""Predicted beside measured, for every tensor that both saw."""
+"""A measurement as users have it: predicted beside measured, with tables and figures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from .core.plan.plan import Plan, TensorPlan
-from .names import shown
-
-Key = tuple[str, str, int, int]
-Moments = dict[Key, tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One tensor: the prediction, and mean and variance as measured (means over the repeats)."""
-
-    predicted: TensorPlan
-    mean: float
-    variance: float
-
-    @property
-    def ratio(self) -> float:
-        """Measured variance over the predicted one."""
-        expected = self.predicted.tensor_variance
-        return self.variance / expected if expected > 0 else float("nan")
+from .core.plan.measured import Key, MeasurementData, Moments, Result, Row, key_of
+from .plans import Plan
+from .report.notebook import measurement_html
+from .report.page import page
+from .report.plot import plot
+from .report.terminal import coloured, show
+from .report.text import measurement_table
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(MeasurementData):
     """Rows in the order of execution, and the prediction (a `check` plan) that they belong to."""
 
+    __slots__ = ()
     plan: Plan
-    rows: list[Row]
-
-    @property
-    def weight_layers(self) -> list[Row]:
-        return [r for r in self.rows if r.predicted.weight is not None]
-
-    def within(self, factor: float, target: float | None = None) -> float:
-        """Share of weight layers whose measured variance is within `factor` of `target` (or of the prediction)."""
-        ratios = [r.variance / (target or max(r.predicted.tensor_variance, 1e-300)) for r in self.weight_layers]
-        return float(np.mean([1 / factor <= r <= factor for r in ratios])) if ratios else float("nan")
-
-    def __repr__(self) -> str:
-        counts = f"{len(self.rows)} tensors, {len(self.weight_layers)} weight layers"
-        return f"<Measurement of {shown(self.plan.model)}: {counts}>"
 
     def __str__(self) -> str:
-        from .report.text import measurement_table
-
         return measurement_table(self)
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from .report.terminal import coloured
-
         yield coloured(self, options.max_width)
 
     def _repr_html_(self) -> str:
-        from .report.notebook import measurement_html
-
         return measurement_html(self)
 
     def show(self) -> None:
         """Print the table; in a terminal with rich installed in colour."""
-        from .report.terminal import show
-
         show(self)
 
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Draw predicted and measured variance and mean against depth; options as of `autoinit.report.plot`."""
-        from .report.plot import plot
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        labels: Sequence[str] | None = None,
+        title: str | None = None,
+        compare: Mapping[str, Result] | None = None,
+    ) -> Any:
+        """Draw predicted and measured variance and mean against depth; see `Plan.plot`."""
+        return plot(self, path, labels=labels, title=title, compare=compare)
 
-        return plot(self, path, **options)
-
-    def to_html(self, path: str | Path | None = None, *, default: Any = None) -> str:
+    def to_html(self, path: str | Path | None = None, *, default: Result | None = None) -> str:
         """The prediction and what was measured, as one interactive page (see `Plan.to_html`)."""
-        return self.plan.to_html(path, default=default, measured=self)
+        return page(self.plan, path, default=default, measured=self)
 
 
-def key_of(row: TensorPlan) -> Key:
-    return row.module, row.op, row.call, row.output
-
-
-def compare(plan: Plan, runs: list[Moments]) -> Measurement:
-    """Meet predicted rows and measured tensors by (module, op, call, output)."""
-    rows = []
-    for tensor in plan.tensors:
-        found = [run[key_of(tensor)] for run in runs if key_of(tensor) in run]
-        if found:
-            mean, variance = np.mean(np.array(found, float), axis=0)
-            rows.append(Row(tensor, float(mean), float(variance)))
-    return Measurement(plan, rows)
+__all__ = ["Key", "Measurement", "Moments", "Row", "key_of"]

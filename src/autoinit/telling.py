@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence, Set
 from pathlib import Path
 
-from .core.plan.plan import Plan
+from .core.plan.plan import PlanData
 from .errors import AutoInitWarning
 from .names import shown
 
@@ -15,7 +15,7 @@ HERE = str(Path(__file__).parent)
 MOST_PATTERNS = 2
 
 
-def complaints(plan: Plan, excluded: Set[str] = frozenset()) -> list[str]:
+def complaints(plan: PlanData, excluded: Set[str] = frozenset()) -> list[str]:
     """What did not go as a user may expect: nothing set, not reached, simulated, passed on, capped, misspelt.
 
     `excluded`: parameters that the user froze or skipped; that these are not reached is no surprise.
@@ -38,14 +38,14 @@ def complaints(plan: Plan, excluded: Set[str] = frozenset()) -> list[str]:
     return said
 
 
-def tell(plan: Plan, said: Sequence[str], wanted: bool = True) -> None:
+def tell(plan: PlanData, said: Sequence[str], wanted: bool = True) -> None:
     """Issue the warning, where the user's code called us."""
     if wanted and said:
         text = f"{shown(plan.model)}: {shown(', '.join(said))}: print(plan) or plan.notes tells more"
         warnings.warn(f"{text} (warn=False for silence)", AutoInitWarning, stacklevel=_stack_level())
 
 
-def left_frozen(plan: Plan, frozen: set[str]) -> list[str]:
+def left_frozen(plan: PlanData, frozen: set[str]) -> list[str]:
     """What applying a plan leaves out: parameters that it sets and that are frozen by now."""
     changed = [p.name for p in plan.changed()]
     if not changed:
@@ -56,7 +56,7 @@ def left_frozen(plan: Plan, frozen: set[str]) -> list[str]:
     return [f"{left} of {count(len(changed), 'parameter')} that the plan sets {_was(left)} left alone: frozen now"]
 
 
-def untied(plan: Plan, names: dict[str, int]) -> list[str]:
+def untied(plan: PlanData, names: dict[str, int]) -> list[str]:
     """Parameters that were tied when they were planned; `names`: which parameter of the model has which name now."""
     apart = [p for p in plan.parameters if len({names[n] for n in (p.name, *p.aliases) if n in names}) > 1]
     if not apart:
@@ -74,7 +74,7 @@ def _was(n: int) -> str:
     return "was" if n == 1 else "were"
 
 
-def _why_none(plan: Plan) -> str:
+def _why_none(plan: PlanData) -> str:
     reasons = [p.reason if p.action != "unreached" else "not reached" for p in plan.parameters]
     common = sorted(set(reasons), key=lambda r: -reasons.count(r))
     return ", ".join(f"{reasons.count(r)} {r.split(':')[0]}" for r in common[:3])

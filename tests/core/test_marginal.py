@@ -126,8 +126,7 @@ def test_functions_that_are_not_finite_are_reported() -> None:
 
 def test_volatile_parts_move_the_mean() -> None:
     """A branch whose power scatters by V = 0.5: E[relu(u + sqrt(r) v)] against 10^6 samples, 1 %."""
-    u, v = relu(iid((4,))), iid((4,))
-    v.volatility = np.full(2, 0.5)
+    u, v = relu(iid((4,))), iid((4,)).but(volatility=np.full(2, 0.5))
     h = relu(summed(u, v))
     rng = np.random.default_rng(3)
     s = np.log(1.5)

@@ -90,12 +90,11 @@ def test_gaussian_square_covariance() -> None:
 
 def test_function_volatility_is_a_power() -> None:
     """E[f^2] ~ r^a: relu keeps V (a = 1), x^2 makes (1 + V)^4 - 1."""
-    x = iid((3, 4))
-    x.volatility = np.full((2, 2), 0.1)
+    x = iid((3, 4)).but(volatility=np.full((2, 2), 0.1))
     np.testing.assert_allclose(Signal.function(x, apply("relu", X)).volatility, 0.1, rtol=1e-6)
     np.testing.assert_allclose(Signal.function(x, apply("square", X)).volatility, 1.1**4 - 1, rtol=1e-3)
     np.testing.assert_allclose(Signal.function(x, apply("mul", X, 3.0)).volatility, 0.1)
-    x.volatility = np.full((2, 2), 20.0)
+    x = x.but(volatility=np.full((2, 2), 20.0))
     assert Signal.function(x, apply("square", X)).volatility.max() == LARGEST
 
 
@@ -111,8 +110,8 @@ def test_shifted_moments_of_relu() -> None:
 
 def test_shifted_moments_against_samples() -> None:
     """The same by sampling: a tensor whose samples have log-normal power, then relu. Five standard errors."""
-    x = Signal((2, 1), 0.0, np.array([[1.0, 1.0], [0.0, 0.0]]))
-    x.volatility = np.array([[0.5, 0.5], [0.0, 0.0]])
+    scatter = np.array([[0.5, 0.5], [0.0, 0.0]])
+    x = Signal((2, 1), 0.0, np.array([[1.0, 1.0], [0.0, 0.0]]), volatility=scatter)
     y = Signal.function(x, apply("relu", X))
     rng = np.random.default_rng(0)
     s = np.log(1.5)
@@ -124,10 +123,9 @@ def test_shifted_moments_against_samples() -> None:
 
 def test_of_a_sum() -> None:
     """Two branches of one network inherit the scatter they share; an unscattered one dilutes it."""
-    u, v = iid((3,)), iid((3,))
-    u.volatility = np.array([0.4, 0.2])
+    u, v = iid((3,)).but(volatility=np.array([0.4, 0.2])), iid((3,))
     np.testing.assert_allclose(summed([(0.5, u), (0.5, v)]), 0.25 * u.volatility)  # type: ignore[arg-type]
-    v.volatility = u.volatility
+    v = v.but(volatility=u.volatility)
     np.testing.assert_allclose(summed([(0.5, u), (0.5, v)]), u.volatility)  # type: ignore[arg-type]
     assert summed([(1.0, iid((3,)))]) is None
 

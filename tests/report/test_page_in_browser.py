@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from autoinit import Plan
+from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, TensorPlan
 from autoinit.measurement import Measurement, Row
 from tests.in_browser import needs_browser, opened, started_browser
 

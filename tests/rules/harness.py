@@ -24,11 +24,13 @@ from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
+from tests.rules.past import Past
 
 torch.set_num_threads(1)
 
 SIGMAS = 5.0
 ROUNDING = 1e-6
+PAST = Past()
 
 
 class FakeContext:
@@ -36,8 +38,10 @@ class FakeContext:
 
     training = True
 
-    def __init__(self, arrays: Mapping[int, Any] | None = None, kept: Sequence[int] = ()) -> None:
-        self.arrays, self.kept_slots = dict(arrays or {}), set(kept)
+    def __init__(
+        self, arrays: Mapping[int, Any] | None = None, kept: Sequence[int] = (), past: Past | None = None
+    ) -> None:
+        self.arrays, self.kept_slots, self.past = dict(arrays or {}), set(kept), past
         self.notes: list[tuple[str, str]] = []
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
@@ -50,8 +54,7 @@ class FakeContext:
         return slot in self.kept_slots
 
     def relations(self, node: Node) -> Relations:
-        """Rules are tested without a graph: there is nothing to ask."""
-        return Relations(None, node)
+        return Relations(None, node) if self.past is None else self.past.relations(node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
@@ -79,10 +82,15 @@ def predict(
     op: str, signals: Sequence[Signal | None], shapes: Sequence[Sequence[int]], *, arrays: Any = None, kept:
     Any = (), **attrs: Any,
 ) -> Any:  # fmt: skip
-    """The rule's answer for one call."""
-    inputs = tuple(None if s is None else Value(i, s.shape) for i, s in enumerate(signals))
-    outputs = tuple(Value(100 + i, tuple(shape)) for i, shape in enumerate(shapes))
-    return RULES[op](Node(op, inputs, outputs, attrs), FakeContext(arrays, kept), *signals)
+    """The rule's answer for one call; signals that earlier calls gave are known as what they were made of."""
+    inputs = tuple(None if s is None else PAST.value(s) for s in signals)
+    outputs = [PAST.new(shapes[0])]
+    for shape in shapes[1:]:
+        outputs.append(Value(outputs[-1].id + 1, tuple(shape)))
+    node = Node(op, inputs, tuple(outputs), attrs)
+    made = RULES[op](node, FakeContext(arrays, kept, PAST), *signals)
+    PAST.seen(node, made)
+    return made
 
 
 def measure(signals: Sequence[Signal], run: Callable[..., Any], repeats: int, seed: int = 0) -> Any:

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..api import initialize as autoinitialize
+from ..core.options import OptionsButSeed
 from ..errors import OptionError
-from .layer_sequential import lsuv
+from ..rules import paper
+from .layer_sequential import LsuvOptions, lsuv
 from .schemes import SCHEMES, classical, known_scheme, needs_inputs
 
-AUTOINIT: dict[str, dict[str, Any]] = {
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+class SchemeOptions(OptionsButSeed, LsuvOptions, total=False):
+    """Of `autoinit.plan` and of `autoinit.baselines.lsuv`; which of them there are depends on the scheme."""
+
+
+AUTOINIT: dict[str, OptionsButSeed] = {
     "autoinit": {},
     "autoinit++": {"center": "activation"},
-    "autoinit-paper": {},
+    "autoinit-paper": {"rules": paper},
 }
 """The names of AutoInit's own variants, with the options they stand for."""
 
 NAMES = (*SCHEMES, "lsuv", *AUTOINIT)
 
 
-def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: Any) -> Any:
+def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: Unpack[SchemeOptions]) -> Any:
     """Initialize `model` in place by the scheme of that name, and return it.
 
     scheme: a classical one ("default", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
@@ -32,13 +42,9 @@ def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: A
     if scheme != "default":
         needs_inputs(model, inputs, scheme)
     if scheme == "lsuv":
-        lsuv(model, inputs, seed=seed, **_only("lsuv", options, LSUV_OPTIONS))
+        lsuv(model, inputs, seed=seed, **_only("lsuv", options, (*LsuvOptions.__annotations__, "training")))
     elif scheme in AUTOINIT:
-        settings = {**AUTOINIT[scheme], "warn": False, **options}
-        if scheme == "autoinit-paper":
-            from ..rules import paper
-
-            settings.setdefault("rules", paper)
+        settings: dict[str, Any] = {**AUTOINIT[scheme], "warn": False, **options}
         autoinitialize(model, inputs, seed=seed, **settings)
     else:
         _only(scheme, options, ())
@@ -46,13 +52,10 @@ def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: A
     return model
 
 
-LSUV_OPTIONS = ("samples", "pre", "tolerance", "iterations", "target", "training", "plan")
-
-
-def _only(scheme: str, options: dict[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
+def _only(scheme: str, options: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
     unknown = [name for name in options if name not in known]
     if unknown:
         raise OptionError(f"'{scheme}' has no option '{unknown[0]}'", where="options",
                           received=f"{unknown[0]}={options[unknown[0]]!r}",
                           fix=f"known: {', '.join(known)}" if known else "leave it out")  # fmt: skip
-    return options
+    return dict(options)

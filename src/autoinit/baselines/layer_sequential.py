@@ -7,12 +7,23 @@ until its own output has the target variance; the rescaled output then flows on.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, TypedDict
 
-from ..api import front_end_of
-from ..core.plan.plan import Plan
 from ..errors import OptionError
+from ..frontends.choice import front_end_of
+from ..plans import Plan
 from .schemes import SCHEMES, known_scheme
+
+
+class LsuvOptions(TypedDict, total=False):
+    """What users may give by `autoinit.baselines.initialize`, beside inputs, seed and training."""
+
+    samples: int | None
+    pre: str | None
+    tolerance: float
+    iterations: int
+    target: float
+    plan: Plan | None
 
 
 def lsuv(

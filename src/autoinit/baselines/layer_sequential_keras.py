@@ -18,13 +18,13 @@ import keras
 
 from ..api import plan as analyse
 from ..core.inputs import Input
-from ..core.plan.plan import Plan
 from ..frontends.custom import CustomRules
-from ..frontends.keras.measure import Key, mean_and_variance, replayed
+from ..frontends.keras.measure import mean_and_variance, replayed
 from ..frontends.keras.tape import Entry
 from ..frontends.keras.variables import as_array, parameters_of
 from ..frontends.keras.walk import walk
-from ..measurement import key_of
+from ..measurement import Key, key_of
+from ..plans import Plan
 from .schemes import classical, fits, scheme_plan
 
 

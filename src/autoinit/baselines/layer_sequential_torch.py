@@ -17,11 +17,11 @@ from torch.utils._pytree import tree_flatten
 
 from ..api import plan as analyse
 from ..core.inputs import Input
-from ..core.plan.plan import Plan
 from ..frontends.torch.inputs import call_arguments
-from ..frontends.torch.measure import Key, moments, record
+from ..frontends.torch.measure import moments, record
 from ..frontends.torch.structures import mapped
-from ..measurement import key_of
+from ..measurement import Key, key_of
+from ..plans import Plan
 from .schemes import classical, fits, scheme_plan
 
 PASSES = 4

@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from math import prod, sqrt
 from typing import Any
 
-from ..api import front_end_of
 from ..api import plan as analyse
-from ..core.plan.plan import ParameterPlan, PartPlan, Plan
+from ..core.plan.plan import ParameterPlan, PartPlan
 from ..errors import InputError, OptionError, PlanError
+from ..frontends.choice import front_end_of
+from ..plans import Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import typer
 
 from .. import __version__, api
-from ..core.plan.plan import Plan
+from ..core.options import DEFAULTS, GivenOptions
 from ..errors import AutoInitError
 from ..measurement import Measurement
 from ..names import shown
+from ..plans import Plan
 from ..report.data import is_problem, layer_rows, verdict
 from ..telling import complaints
 from .inputs import read_inputs
@@ -107,29 +108,28 @@ def _common(
 
 @app.command()
 def plan(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
-    distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
-    only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None, plot: Plot = None,
-    fail_on: Fail = FailOn.never,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
+    skip: Skip = None, only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None,
+    plot: Plot = None, fail_on: Fail = FailOn.never,
 ) -> None:  # fmt: skip
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
-        made = api.plan(
-            named.model, given, variance=variance, distribution=distribution, seed=seed, training=not evaluation,
-            skip=skip, only=only, center=center and center.value, warn=False,
-        )  # fmt: skip
-        beside = {"variance": variance, "training": not evaluation, "warn": False}
-        now = api.predict(named.model, given, **beside) if html or plot else None
+        made = api.plan(named.model, given, **_options(variance, distribution, seed, evaluation, skip, only, center))
+        now = None
+        if html or plot:
+            now = api.predict(named.model, given, variance=variance, training=not evaluation, warn=False)
         _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
 
 @app.command()
 def check(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, evaluation: Evaluation = False,
-    json_file: Json = None, html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    evaluation: Evaluation = False, json_file: Json = None, html: Html = None, plot: Plot = None,
+    fail_on: Fail = FailOn.never,
     preflight: Annotated[
         bool, typer.Option("--preflight", help="Only look at what parameters and buffers hold; exit with 1 if bad.")
     ] = False,
@@ -156,8 +156,9 @@ def _preflight(model: str) -> None:
 
 @app.command()
 def measure(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0, seed: Seed = 0,
-    evaluation: Evaluation = False, repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
     html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
 ) -> None:  # fmt: skip
     """Run noise through the real model and show what is measured beside what is predicted."""
@@ -173,18 +174,16 @@ def measure(
 @app.command()
 def init(
     model: Model, output: Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .keras or .weights.h5")],
-    inputs: Inputs = None, batch: Batch = 64, variance: Variance = 1.0,
-    distribution: Distribution = "truncated_normal", seed: Seed = 0, evaluation: Evaluation = False, skip: Skip = None,
-    only: Only = None, center: Centring = None,
+    inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
+    skip: Skip = None, only: Only = None, center: Centring = None,
 ) -> None:  # fmt: skip
     """Initialize a model and write its weights to a file."""
     with told():
         named = resolve(model)
         check_form(named.model, output, center and center.value)
-        made = api.initialize(
-            named.model, _given(named, inputs, batch), variance=variance, distribution=distribution, seed=seed,
-            training=not evaluation, skip=skip, only=only, center=center and center.value, warn=False,
-        )  # fmt: skip
+        settings = _options(variance, distribution, seed, evaluation, skip, only, center)
+        made = api.initialize(named.model, _given(named, inputs, batch), **settings)
         save_weights(named.model, output)
         for line in complaints(made):
             typer.echo(f"warning: {shown(line)}", err=True)
@@ -205,6 +204,17 @@ def _given(named: Named, inputs: list[str] | None, batch: int) -> Any:
     return named.inputs(batch) if found is None and named.inputs is not None else found
 
 
+def _options(
+    variance: float, distribution: str, seed: int, evaluation: bool, skip: list[str] | None, only: list[str] | None,
+    center: Center | None,
+) -> GivenOptions:  # fmt: skip
+    """As the API takes them, which says what is wrong with one."""
+    return cast(GivenOptions, {
+        "variance": variance, "distribution": distribution, "seed": seed, "training": not evaluation, "skip": skip,
+        "only": only, "center": None if center is None else center.value, "warn": False,
+    })  # fmt: skip
+
+
 def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
     """The table, and files; `now` is what the weights that the model has would do, for comparison."""
     if json_file is not None and str(json_file) == "-":
@@ -223,7 +233,7 @@ def _drawn(made: Plan | Measurement, html: Path | None, plot: Path | None, now: 
         made.to_html(html, default=now)
         typer.echo(f"page written to {shown(str(html))}")
     if plot is not None:
-        made.plot(plot, **({"compare": {"as it is now": now}} if now is not None else {}))
+        made.plot(plot, compare=None if now is None else {"as it is now": now})
         typer.echo(f"figure written to {shown(str(plot))}")
 
 

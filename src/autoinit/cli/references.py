@@ -17,6 +17,7 @@ from typing import Any
 
 from ..core.inputs import Input
 from ..errors import ModelError
+from ..frontends.choice import front_end_of
 from .offline import NetworkRefused, offline
 
 FORMS = (
@@ -93,8 +94,6 @@ def _from_module(name: str, reference: str) -> Any:
 
 def _made(found: Any, reference: str) -> Any:
     """The model itself, or what a function or class without arguments returns."""
-    from ..api import front_end_of
-
     if not isinstance(found, type):
         try:
             front_end_of(found)

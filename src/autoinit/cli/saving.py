@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..api import front_end_of
 from ..core.files import replacing_path
 from ..errors import OptionError
+from ..frontends.choice import front_end_of
 
 
 def save_weights(model: Any, path: Path) -> None:
@@ -54,7 +54,8 @@ def _safetensors(model: Any, path: Path, framework: str) -> None:
 
             from ..frontends.keras.variables import parameters_of, values_of
 
-            save_arrays({name: values_of(v) for name, v in parameters_of(model).items()}, str(path))
+            values = {name: values_of(v) for name, v in parameters_of(model).items()}
+            save_arrays({name: array for name, array in values.items() if array is not None}, str(path))
         else:
             from safetensors.torch import save_model
 

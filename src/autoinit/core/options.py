@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from inspect import Parameter, signature
 from math import inf
-from typing import Any
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 from ..errors import OptionError
 from .checks import brief, real, truth, whole
 
-DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
-CENTRES = (None, "bias", "activation")
+Distribution = Literal["truncated_normal", "normal", "uniform", "orthogonal"]
+Centre = Literal["bias", "activation"]
+DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
+CENTRES: tuple[Centre | None, ...] = (None, *get_args(Centre))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-20, 1e20
 """Beyond these, signals or their squares leave the range of single precision."""
 LARGEST_SEED = 2**63 - 1
@@ -24,19 +27,19 @@ class Options:
     """See `autoinit.plan` for their meaning."""
 
     variance: float = 1.0
-    distribution: str = "truncated_normal"
+    distribution: Distribution = "truncated_normal"
     seed: int = 0
     training: bool = True
     skip: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     keep_zeros: bool = True
-    center: str | None = None
+    center: Centre | None = None
     exact: bool = False
     rules: Any = None
     max_ops: float = 200_000
     max_seconds: float = 120.0
     warn: bool = True
-    strict: bool = field(default=False)
+    strict: bool = False
     """Raise when a rule fails instead of falling back (for tests of rules)."""
 
     def covers(self, *names: str) -> bool:
@@ -46,7 +49,57 @@ class Options:
         return not self.only or any(fnmatchcase(name, pattern) for name in names for pattern in self.only)
 
 
-def read_options(given: dict[str, Any]) -> Options:
+DEFAULTS = Options()
+
+
+class OptionsButSeed(TypedDict, total=False):
+    """What users may give, for functions that take the seed in another place."""
+
+    variance: float
+    distribution: Distribution
+    training: bool
+    skip: str | Iterable[str] | None
+    only: str | Iterable[str] | None
+    keep_zeros: bool
+    center: Centre | None
+    exact: bool
+    rules: Any
+    max_ops: float
+    max_seconds: float
+    warn: bool
+    strict: bool
+
+
+class GivenOptions(OptionsButSeed, total=False):
+    """What users may give: ``**options: Unpack[GivenOptions]``. Defaults are those of `Options`."""
+
+    seed: int
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def shows_options(function: Function) -> Function:
+    """A function of ``**options``: `help`, `inspect.signature` and notebooks see each of them, with its default."""
+    written = signature(function)
+    own = [p for p in written.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    hints = {**OptionsButSeed.__annotations__, **GivenOptions.__annotations__}
+    options = [
+        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=_shown(hints[f.name]))
+        for f in fields(Options)
+        if f.name not in written.parameters
+    ]
+    shown: Any = function
+    shown.__signature__ = written.replace(parameters=[*own, *options])
+    return function
+
+
+def _shown(hint: Any) -> Any:
+    """As it is written here, like the annotations of the other arguments."""
+    return getattr(hint, "__forward_arg__", hint)
+
+
+def read_options(given: Mapping[str, Any]) -> Options:
     """Build `Options`, or raise an `OptionError` that says what is wrong with which option."""
     names = list(Options.__slots__)
     for name in given:
@@ -111,7 +164,7 @@ def _limit(name: str, value: Any) -> float:
     """Positive, and possibly infinite."""
     number = inf if isinstance(value, float) and value == inf else real(value)
     if number is None or number <= 0:
-        raise refused(name, "a positive number", value, f"{name}={getattr(Options(), name)}")
+        raise refused(name, "a positive number", value, f"{name}={getattr(DEFAULTS, name)}")
     return number
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..core.options import Options
+from ..core.options import DEFAULTS, Options
 from ..errors import TraceError
 
 
@@ -13,8 +13,8 @@ from ..errors import TraceError
 class Budget:
     """What is left of one walk's allowance; `spend` is called once per op that is followed."""
 
-    ops: float = field(default_factory=lambda: Options().max_ops)
-    seconds: float = field(default_factory=lambda: Options().max_seconds)
+    ops: float = DEFAULTS.max_ops
+    seconds: float = DEFAULTS.max_seconds
     spent: int = 0
     began: float = field(default_factory=monotonic)
 

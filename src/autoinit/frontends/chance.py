@@ -44,4 +44,4 @@ def _mean_squared_shares(rows: np.ndarray[Any, Any]) -> float:
     n = rows.shape[1]
     starts = np.concatenate([np.ones((len(rows), 1), bool), ordered[:, 1:] != ordered[:, :-1]], axis=1)
     lengths = np.diff(np.append(np.flatnonzero(starts.ravel()), rows.size))
-    return float(np.sum(lengths.astype(float) ** 2)) / (len(rows) * n * n)
+    return float(np.sum(lengths.astype(float) ** 2) / (len(rows) * n * n))

@@ -111,11 +111,11 @@ def _other(function: Function) -> Callable[[Sources], Function]:
 
 
 def _method(source: str, name: str) -> Callable[[Sources], Function]:
-    return lambda sources: getattr(getattr(sources, source), name)  # type: ignore[no-any-return]
+    return lambda sources: getattr(getattr(sources, source), name)
 
 
-_PYTHON: Any = random._inst  # type: ignore[attr-defined]
-_NUMPY: Any = np.random.mtrand._rand  # type: ignore[attr-defined]
+_PYTHON: Any = random._inst
+_NUMPY: Any = np.random.mtrand._rand
 
 
 @cache

@@ -76,6 +76,11 @@ def _tried(put_back: Callable[[], Any]) -> bool:
     return False
 
 
+def _handler() -> Any:
+    """Of SIGINT: a function, a number, None, or one of ours."""
+    return signal.getsignal(signal.SIGINT)
+
+
 class Interrupts:
     """Keeps SIGINT back while a frame runs, and hands it to the handler that was there."""
 
@@ -88,7 +93,7 @@ class Interrupts:
         """From now on, as long as `frame` runs. A handler that is not Python's, or none, is left alone."""
         if threading.current_thread() is not threading.main_thread():
             return
-        before = signal.getsignal(signal.SIGINT)
+        before = _handler()
         if isinstance(before, Interrupts) and not before._holds(frame):
             before = before._before  # left behind
         if callable(before):
@@ -111,7 +116,7 @@ class Interrupts:
 
     def release(self) -> None:
         """The handler of before is back."""
-        if self._place is not None and signal.getsignal(signal.SIGINT) is self:
+        if self._place is not None and _handler() is self:
             signal.signal(signal.SIGINT, self._before)
 
     def deliver(self) -> None:

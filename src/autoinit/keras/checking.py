@@ -44,7 +44,8 @@ def copied(config: Any) -> Any:
             raise _refused("the config has too many entries", "config", f"more than {20 * MOST_OBJECTS}",
                            "a config as model.to_json() makes it")  # fmt: skip
         if isinstance(item, Mapping):
-            holder[key] = new = {}
+            new: dict[str, Any] = {}
+            holder[key] = new
             for k, v in item.items():
                 if not isinstance(k, str):
                     raise _refused("the keys of a config are texts", "config", shown(k), "give model.get_config()")

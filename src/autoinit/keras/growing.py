@@ -16,11 +16,11 @@ from keras import KerasTensor
 from ..core.graph.graph import Graph
 from ..core.inputs import Input
 from ..core.options import Options
-from ..core.plan.plan import Plan
+from ..core.plan.plan import PlanData
 from ..core.signal.signal import Signal
-from ..core.solve.build import build_plan
 from ..core.solve.interpreter import propagate
 from ..core.solve.outcome import RuleSet
+from ..frontends.base_plan import planned
 from ..frontends.custom import CustomRules
 from ..frontends.keras.front import NAME
 from ..frontends.keras.inputs import Leaf
@@ -45,13 +45,12 @@ class Growing:
         self.signals: dict[int, Signal] = {}
         self.done = 0
 
-    def plan(self, layer: Any, args: Any, kwargs: Any, options: Options) -> Plan:
+    def plan(self, layer: Any, args: Any, kwargs: Any, options: Options) -> PlanData:
         """A plan for a layer that was just made, fed with the given tensors (or arrays) of the graph."""
         self._follow([t for t in keras.tree.flatten((args, kwargs)) if isinstance(t, KerasTensor)])
         args, kwargs = keras.tree.map_structure(self.twin, (args, kwargs))
         graph, _ = self._traced(layer, args, kwargs)
-        outcome = propagate(graph, self.signals, options, RuleSet(RULES))
-        return build_plan(graph, outcome, options, model=type(layer).__name__, framework=NAME)
+        return planned(graph, self.signals, options, RuleSet(RULES), model=type(layer).__name__, framework=NAME)
 
     def twin(self, item: Any) -> Any:
         """The followed tensor that stands for one of the graph's; an input's is made when it is first met."""
@@ -107,7 +106,8 @@ def growing_of(structure: Any) -> Growing:
         seen.add(id(tensor))
         known = getattr(tensor, TWIN, None)
         if known is not None:
-            return known[0]
+            found: Growing = known[0]
+            return found
         node = _node_of(tensor)
         if node is not None:
             pending.extend(node.input_tensors)

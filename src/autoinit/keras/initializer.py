@@ -6,7 +6,6 @@ import random
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -18,7 +17,7 @@ from keras.src.initializers.random_initializers import compute_fans
 from numpy.typing import NDArray
 
 from ..core.drawing import Draw
-from ..core.options import Options, read_options
+from ..core.options import DEFAULTS, Distribution, Options, read_options
 from ..core.plan.plan import ParameterPlan, PartPlan
 from ..core.plan.weights import c_strides
 from ..frontends.keras.apply import apply
@@ -39,7 +38,12 @@ class Initializer(keras.initializers.Initializer):
     is known (``layer.build(shape)``), entries of variance one are assumed.
     """
 
-    def __init__(self, variance: float = 1.0, distribution: str = "truncated_normal", seed: int | None = None) -> None:
+    def __init__(
+        self,
+        variance: float = DEFAULTS.variance,
+        distribution: Distribution = DEFAULTS.distribution,
+        seed: int | None = None,
+    ) -> None:
         self.variance, self.distribution = variance, distribution
         read_options({"variance": variance, "distribution": distribution})
         self.seed = seed
@@ -90,12 +94,12 @@ def _values(initializer: Initializer, shape: tuple[int, ...]) -> NDArray[Any]:
     return _by_fan(initializer, shape, reasons)
 
 
-def _calls_in_progress() -> Iterator[tuple[Any, Any, Any]]:
+def _calls_in_progress() -> list[tuple[Any, Any, Any]]:
     """Layers that are being called on tensors whose signal can be known, the outermost first.
 
     An initializer is told the shape of a weight and nothing else; what the layer was called on is on the stack.
     """
-    found = []
+    found: list[tuple[Any, Any, Any]] = []
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         if frame.f_code.co_name == "__call__" and "args" in frame.f_locals:
@@ -103,7 +107,7 @@ def _calls_in_progress() -> Iterator[tuple[Any, Any, Any]]:
             if isinstance(layer, keras.layers.Layer) and not layer.built and _are_known((args, kwargs)):
                 found.append((layer, args, kwargs))
         frame = frame.f_back
-    return reversed(found)
+    return found[::-1]
 
 
 def _are_known(structure: Any) -> bool:
@@ -113,7 +117,7 @@ def _are_known(structure: Any) -> bool:
 
 def _has_values(tensor: Any) -> bool:
     try:
-        return keras.ops.convert_to_numpy(tensor).size > 0
+        return bool(keras.ops.convert_to_numpy(tensor).size > 0)
     except Exception:  # inside a compiled function or an abstract call
         return False
 

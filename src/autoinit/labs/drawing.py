@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 GRID = "#e5e5e5"
+Layout = Literal["constrained", "compressed", "tight"] | None
 
 
-def new_figure(width: float, height: float, *, layout: str | None = "constrained") -> Any:
+def new_figure(width: float, height: float, *, layout: Layout = "constrained") -> Any:
     """A figure of so many inches; matplotlib is needed from here on."""
     try:
         from matplotlib.figure import Figure

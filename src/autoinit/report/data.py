@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import isfinite, nan
 
-from ..core.plan.plan import ParameterPlan, Plan, TensorPlan
-from ..measurement import Measurement, Moments, key_of
+from ..core.plan.measured import MeasurementData, Moments, Result, key_of
+from ..core.plan.plan import ParameterPlan, PlanData, TensorPlan
 from ..names import shown
 
 GOOD, BAD = 2.0, 10.0
@@ -84,7 +85,7 @@ def is_problem(word: str) -> bool:
     return word in ("vanishing", "exploding", "invalid")
 
 
-def layer_rows(plan: Plan) -> list[LayerRow]:
+def layer_rows(plan: PlanData) -> list[LayerRow]:
     """The weight layers, in the order of execution."""
     parameters = {p.name: p for p in plan.parameters}
     decided = {p.layer: p for p in plan.parameters if p.layer is not None and p.action in ("set", "gain")}
@@ -92,7 +93,7 @@ def layer_rows(plan: Plan) -> list[LayerRow]:
 
 
 def _layer(
-    row: TensorPlan, plan: Plan, parameters: dict[str, ParameterPlan], decided: dict[int, ParameterPlan]
+    row: TensorPlan, plan: PlanData, parameters: dict[str, ParameterPlan], decided: dict[int, ParameterPlan]
 ) -> LayerRow:
     parameter = parameters.get(row.weight or "") or decided.get(row.index)
     std = parameter.std if parameter is not None and parameter.action in ("set", "shared") else None
@@ -118,7 +119,7 @@ def _layer(
     )
 
 
-def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
+def measured_rows(measurement: MeasurementData) -> list[MeasuredRow]:
     """The weight layers as measured, in the order of execution."""
     target = measurement.plan.variance
     return [
@@ -138,28 +139,29 @@ def measured_rows(measurement: Measurement) -> list[MeasuredRow]:
     ]
 
 
-def first_problem(plan: Plan | Measurement) -> TensorPlan | None:
+def first_problem(plan: Result) -> TensorPlan | None:
     """The first weight layer whose signal vanishes, explodes or is not a number; None if there is none.
 
     Of a plan this judges the prediction, of a measurement what was measured.
     """
-    if isinstance(plan, Measurement):
-        rows, tensors = measured_rows(plan), plan.plan.tensors
-    else:
-        rows, tensors = layer_rows(plan), plan.tensors
-    bad = next((r.index for r in rows if is_problem(r.verdict)), None)
-    return next((t for t in tensors if t.index == bad), None)
+    bad = next((r.index for r in rows_of(plan) if is_problem(r.verdict)), None)
+    return next((t for t in plan_of(plan).tensors if t.index == bad), None)
 
 
-def plan_of(item: Plan | Measurement) -> Plan:
+def rows_of(item: Result) -> Sequence[LayerRow | MeasuredRow]:
+    """The weight layers, with their verdicts."""
+    return measured_rows(item) if isinstance(item, MeasurementData) else layer_rows(item)
+
+
+def plan_of(item: Result) -> PlanData:
     """The prediction that a measurement belongs to; a plan is its own."""
-    return item.plan if isinstance(item, Measurement) else item
+    return item.plan if isinstance(item, MeasurementData) else item
 
 
-def series(item: Plan | Measurement, label: str | None = None, measured: Measurement | None = None) -> Series:
+def series(item: Result, label: str | None = None, measured: MeasurementData | None = None) -> Series:
     """Predicted variance and mean of every tensor, and what was measured there (nan where nothing was)."""
     plan = plan_of(item)
-    if measured is None and isinstance(item, Measurement):
+    if measured is None and isinstance(item, MeasurementData):
         measured = item
     tensors = [t for t in plan.tensors if t.output == 0]
     made = Series(label if label is not None else plan.model)
@@ -183,12 +185,12 @@ def band(tensor: TensorPlan) -> tuple[float, float]:
     return tensor.band if known else (nan, nan)
 
 
-def measured_moments(measurement: Measurement) -> Moments:
+def measured_moments(measurement: MeasurementData) -> Moments:
     """(mean, variance) of every tensor that was measured, by its key."""
     return {key_of(row.predicted): (row.mean, row.variance) for row in measurement.rows}
 
 
-def predicted_moments(plan: Plan) -> Moments:
+def predicted_moments(plan: PlanData) -> Moments:
     """(mean, variance) of every tensor that was predicted, by its key."""
     return {key_of(t): (_number(t.mean), _number(t.tensor_variance)) for t in plan.tensors}
 

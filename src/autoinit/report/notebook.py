@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
-from ..core.plan.plan import Plan
-from ..measurement import Measurement
+from ..core.plan.measured import MeasurementData
+from ..core.plan.plan import PlanData
 from .data import first_problem, layer_rows, measured_rows
 from .fold import Fold, fold
 from .layout import Column
@@ -37,13 +38,13 @@ COLOURS = {
 FAINT = "opacity:.65"
 
 
-def plan_html(plan: Plan) -> str:
+def plan_html(plan: PlanData) -> str:
     rows = layer_rows(plan)
     cells = [_folded(item) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
     return _html(title(plan), problems(plan, rows), PLAN_COLUMNS, cells, summary(plan, rows))
 
 
-def measurement_html(measurement: Measurement) -> str:
+def measurement_html(measurement: MeasurementData) -> str:
     rows = measured_rows(measurement)
     bad = first_problem(measurement)
     lines = [] if bad is None else [problem_line(next(r for r in rows if r.index == bad.index))]
@@ -51,7 +52,7 @@ def measurement_html(measurement: Measurement) -> str:
     return _html(measurement_title(measurement), lines, MEASUREMENT_COLUMNS, cells, closeness(measurement))
 
 
-def _folded(item: Fold) -> tuple[str, str]:
+def _folded(item: Fold[Any]) -> tuple[str, str]:
     """(names, what they are like): a row of two cells."""
     return span(item), f"as {item.like} ({folded_details(item)})"
 

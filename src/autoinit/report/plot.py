@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..core.plan.plan import Plan
+from ..core.plan.measured import MeasurementData, Result
+from ..core.plan.plan import PlanData
 from ..errors import OptionError
-from ..measurement import Measurement
 from ..names import shown
 from .data import Series, plan_of, series
 
@@ -22,13 +22,13 @@ CROWDED = 300
 
 
 def plot(
-    items: Plan | Measurement | Sequence[Plan | Measurement],
+    items: Result | Sequence[Result],
     path: str | Path | None = None,
     *,
     labels: Sequence[str] | None = None,
     title: str | None = None,
-    compare: Mapping[str, Plan | Measurement] | None = None,
-    measured: Measurement | None = None,
+    compare: Mapping[str, Result] | None = None,
+    measured: MeasurementData | None = None,
 ) -> Any:
     """Draw one or several plans or measurements side by side; return the figure, and save it if a path is given.
 
@@ -40,7 +40,7 @@ def plot(
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("plots need matplotlib: pip install 'autoinit[plot]'") from error
-    chosen = [items] if isinstance(items, (Plan, Measurement)) else list(items)
+    chosen = [items] if isinstance(items, (PlanData, MeasurementData)) else list(items)
     if labels is not None and len(labels) != len(chosen):
         raise OptionError(f"{len(chosen)} things to draw, but {len(labels)} labels", where="plot",
                           received=repr(list(labels)), fix="give one label for each")  # fmt: skip
@@ -61,8 +61,10 @@ def plot(
     axes[1, 0].set_ylabel("mean", fontsize=9)
     legend = {name: handle for axis in axes[0] for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     scale = 4 if any(len(one.weight) > CROWDED for one in drawn) else 1
-    place = {"loc": "outside lower center", "ncols": len(legend), "fontsize": 8, "frameon": False}
-    figure.legend(legend.values(), legend, markerscale=scale, **place)
+    figure.legend(
+        legend.values(), legend, loc="outside lower center", ncols=len(legend), fontsize=8, frameon=False,
+        markerscale=scale,
+    )  # fmt: skip
     if title:
         figure.suptitle(shown(title), fontsize=11, parse_math=False)
     if path is not None:
@@ -70,7 +72,7 @@ def plot(
     return figure
 
 
-def _label(item: Plan | Measurement, compared: bool) -> str:
+def _label(item: Result, compared: bool) -> str:
     """Beside others a plan is named by what it does."""
     plan = plan_of(item)
     return plan.model if not compared else "as it is now" if plan.checked else "AutoInit"

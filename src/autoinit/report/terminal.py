@@ -6,8 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from ..core.plan.plan import Plan
-from ..measurement import Measurement
+from ..core.plan.measured import MeasurementData, Result
 from .layout import WIDTH
 from .text import measurement_table, table
 
@@ -27,7 +26,7 @@ VERDICTS = {
 FIRST_WORDS = {"first problem": "bold red", "warning": "bold yellow", "simulated": "yellow", "passed": "yellow"}
 
 
-def show(item: Plan | Measurement) -> None:
+def show(item: Result) -> None:
     """Print; in a terminal with rich installed in colour and as wide as the window, otherwise as plain text."""
     if sys.stdout.isatty():
         try:
@@ -35,23 +34,27 @@ def show(item: Plan | Measurement) -> None:
         except ImportError:
             pass
         else:
-            Console().print(item)
+            console = Console()
+            console.print(coloured(item, console.width))
             return
-    print(item)
+    print(_text(item))
 
 
-def coloured(item: Plan | Measurement, width: int) -> Text:
+def coloured(item: Result, width: int) -> Text:
     """The table for a console of that width."""
     from rich.text import Text
 
-    width = min(width, WIDTH)
-    lines = (measurement_table if isinstance(item, Measurement) else table)(item, width).splitlines()
+    lines = _text(item, min(width, WIDTH)).splitlines()
     rule = next(k for k, line in enumerate(lines) if line.startswith("─"))
     made = Text(no_wrap=True, overflow="ellipsis")
     for k, line in enumerate(lines):
         made.append_text(_line(line, k - rule))
         made.append("" if line is lines[-1] and k == len(lines) - 1 else "\n")
     return made
+
+
+def _text(item: Result, width: int = WIDTH) -> str:
+    return measurement_table(item, width) if isinstance(item, MeasurementData) else table(item, width)
 
 
 def _line(line: str, below: int) -> Text:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..core.plan.plan import Plan
-from ..measurement import Measurement
+from ..core.plan.measured import MeasurementData
+from ..core.plan.plan import PlanData
 from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
@@ -40,7 +40,7 @@ MEASUREMENT_COLUMNS = (
 )
 
 
-def table(plan: Plan, width: int = WIDTH) -> str:
+def table(plan: PlanData, width: int = WIDTH) -> str:
     """The weight layers of a plan: scale, predicted signal and verdict; problems first, the summary last."""
     rows = layer_rows(plan)
     lines = [title(plan), *problems(plan, rows), ""]
@@ -49,7 +49,7 @@ def table(plan: Plan, width: int = WIDTH) -> str:
     return "\n".join(cut(shown(line), width) for line in lines)
 
 
-def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
+def measurement_table(measurement: MeasurementData, width: int = WIDTH) -> str:
     """The weight layers as predicted and as measured."""
     rows = measured_rows(measurement)
     lines = [measurement_title(measurement)]
@@ -61,21 +61,21 @@ def measurement_table(measurement: Measurement, width: int = WIDTH) -> str:
     return "\n".join(cut(shown(line), width) for line in lines)
 
 
-def title(plan: Plan) -> str:
+def title(plan: PlanData) -> str:
     model, mode = shown(plan.model), "training" if plan.training else "evaluation"
     if plan.checked:
         return f"{model} as it is now, {mode} mode, target variance {plan.variance:g}"
     return f"{model}: {plan.distribution.replace('_', ' ')} weights for variance {plan.variance:g}, {mode} mode"
 
 
-def summary(plan: Plan, rows: list[LayerRow]) -> str:
+def summary(plan: PlanData, rows: list[LayerRow]) -> str:
     """The plan's own summary, and how many layers have which verdict if they are not all alike."""
     counts = Counter(r.verdict for r in rows)
     listed = ", ".join(f"{count} {word}" for word, count in sorted(counts.items(), key=lambda c: (-c[1], c[0])))
     return plan.summary() + (f"; {listed}" if plan.checked or set(counts) - {"ok", "shared", "zero"} else "")
 
 
-def centred(plan: Plan) -> list[str]:
+def centred(plan: PlanData) -> list[str]:
     """One line about the activations that a plan centres, if there are any."""
     if not plan.centers:
         return []
@@ -84,17 +84,17 @@ def centred(plan: Plan) -> list[str]:
     return [f"taken off activations: {', '.join(named)}" + (f", ... and {more} more (plan.centers)" if more else "")]
 
 
-def measurement_title(measurement: Measurement) -> str:
+def measurement_title(measurement: MeasurementData) -> str:
     return f"{shown(measurement.plan.model)}: predicted and measured with the present weights"
 
 
-def closeness(measurement: Measurement) -> str:
+def closeness(measurement: MeasurementData) -> str:
     """The summary of a measurement."""
     shares = f"{100 * measurement.within(1.25):.0f} % within 1.25×, {100 * measurement.within(2):.0f} % within 2×"
     return f"{len(measurement.weight_layers)} weight layers, measured to predicted variance: {shares}"
 
 
-def problems(plan: Plan, rows: list[LayerRow]) -> list[str]:
+def problems(plan: PlanData, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.drawing.regions import Region
-from ..core.plan.plan import PartPlan, Plan
+from ..core.plan.plan import PartPlan, PlanData
 
 MOST_ENTRIES = 2**15
 """Of larger regions as many entries are looked at for ties."""
@@ -48,7 +48,7 @@ class Violation:
         return f"{self.parameter}: {self.why}"
 
 
-def violations(plan: Plan, values: Mapping[str, NDArray[Any]]) -> list[Violation]:
+def violations(plan: PlanData, values: Mapping[str, NDArray[Any]]) -> list[Violation]:
     """Every way in which a parameter with the action "set" is not random; `values` has them by their plan's names."""
     found = []
     for entry in plan.parameters:
@@ -110,7 +110,8 @@ def _bits(entries: NDArray[np.float64]) -> int:
 
 def _rounded(entries: NDArray[np.float64], bits: int) -> NDArray[np.float64]:
     mantissa, exponent = np.frexp(entries)
-    return np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
+    rounded: NDArray[np.float64] = np.ldexp(np.round(mantissa * 2.0**bits), exponent - bits)
+    return rounded
 
 
 def _collapsed(block: NDArray[Any], rows: tuple[int, ...]) -> str:

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.graph.graph import Constant, Graph, Node, Parameter, ParameterView, Reference, Value
 from ..core.inputs import Input
-from ..core.options import Options
-from ..core.plan.plan import Plan
-from ..core.solve.build import build_plan
-from ..core.solve.interpreter import propagate
+from ..core.options import GivenOptions, read_options
+from ..core.plan.plan import PlanData
 from ..core.solve.outcome import RuleSet
+from ..frontends.base_plan import planned
 from ..frontends.chance import equal_chance
 from ..rules import RULES
 from . import specs
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
-def reference_plan(model: specs.Model, **options: Any) -> Plan:
+
+def reference_plan(model: specs.Model, **options: Unpack[GivenOptions]) -> PlanData:
     """Neutral nodes by hand, then the same propagation that everybody uses."""
     made = _Builder()
     described = Input(model.shape, model.mean, model.variance, model.correlation or 0.0)
@@ -34,9 +36,8 @@ def reference_plan(model: specs.Model, **options: Any) -> Plan:
         x = Constant(model.shape, lambda: indices)
     out = made.stack(model.layers, x)
     made.graph.outputs = [out]
-    settings = Options(**options)
-    outcome = propagate(made.graph, signals, settings, RuleSet(RULES))
-    return build_plan(made.graph, outcome, settings, model="reference", framework="none")
+    settings = read_options(options)
+    return planned(made.graph, signals, settings, RuleSet(RULES), model="reference", framework="none")
 
 
 def words(model: specs.Model) -> NDArray[Any]:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 import autoinit
 
-from ..core.plan.plan import Plan
+from ..core.options import Distribution
+from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
 from .randomness import violations
 from .reference import reference_plan, words
@@ -26,7 +27,7 @@ from .specs import CENTRED, MODELS, Activation, Dense, Model
 SEEDS = 5
 
 
-def stds(plan: Plan) -> list[float]:
+def stds(plan: PlanData) -> list[float]:
     """Standard deviations of the weights, in the order in which they are first used."""
     return [plan[row.weight].parts[0].std for row in plan.weight_layers if row.weight and row.target is not None]
 
@@ -123,7 +124,7 @@ class FrontEndSuite:
 
     @pytest.mark.parametrize("name", MODELS)
     @pytest.mark.parametrize("distribution", ["truncated_normal", "orthogonal"])
-    def test_what_is_set_is_random(self, name: str, distribution: str) -> None:
+    def test_what_is_set_is_random(self, name: str, distribution: Distribution) -> None:
         """Entries that differ, no constant axis, no collapsed spectrum; and a weight that is spoilt is found out."""
         spec = MODELS[name]
         model = self.build(spec)
@@ -266,7 +267,9 @@ class FrontEndSuite:
         autoinit.initialize(model, self.inputs(spec))
         name = self.weights(model, spec)[1]
         self.write(model, name, 100.0 * self.read(model)[name])
-        bad = [row.weight for row in autoinit.check(model, self.inputs(spec)).weight_layers if row.variance > 100]
+        found = autoinit.check(model, self.inputs(spec))
+        assert isinstance(found, autoinit.Plan)
+        bad = [row.weight for row in found.weight_layers if row.variance > 100]
         assert bad[0] == name
 
     def test_all_or_nothing(self) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..core.plan.plan import Plan
 from ..errors import AutoInitError
 from ..names import shown
+from ..plans import Plan
 from .observation import Observation, layer_names
 from .tables import thinned
 

@@ -11,7 +11,7 @@ try:
 except ImportError as error:
     raise ImportError("autoinit.watching.keras needs Keras 3: pip install keras") from error
 
-from ..core.plan.plan import Plan
+from ..plans import Plan
 from .schedule import schedule
 from .watcher import Watch
 

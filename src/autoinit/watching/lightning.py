@@ -9,11 +9,12 @@ try:
     from lightning.pytorch import Callback
 except ImportError:
     try:
-        from pytorch_lightning import Callback
+        from pytorch_lightning import Callback  # type: ignore[assignment]  # the same class under its older name
     except ImportError as error:
         raise ImportError("autoinit.watching.lightning needs Lightning 2: pip install lightning") from error
 
-from ..core.plan.plan import Plan
+from ..plans import Plan
+from .observation import Observation
 from .parts import part_of
 from .schedule import schedule
 from .tables import scalars
@@ -44,7 +45,12 @@ class WatchSignals(Callback):
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
         self.watch = Watch(part_of(pl_module, self._plan, self._module), self._plan, self._schedule)
         if self._log:
-            self.watch.on_step(lambda step, seen: [one.log_metrics(scalars(seen), step) for one in trainer.loggers])
+
+            def log(step: int, seen: list[Observation]) -> None:
+                for logger in trainer.loggers:
+                    logger.log_metrics(scalars(seen), step)
+
+            self.watch.on_step(log)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
         if self.watch is not None:

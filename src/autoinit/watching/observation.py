@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from math import isfinite, nan
 
-from ..core.plan.plan import Plan, TensorPlan
+from ..core.plan.plan import PlanData, TensorPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Observation:
         }
 
 
-def layer_names(plan: Plan) -> dict[int, str]:
+def layer_names(plan: PlanData) -> dict[int, str]:
     """A name of its own for every weight layer, by index: the module, numbered where it holds several."""
     names = [(t.index, t.module or "(model)") for t in plan.weight_layers]
     several = Counter(name for _, name in names)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..core.plan.plan import Plan
 from ..errors import ModelError, PlanError
-from ..frontends.torch.watching import parameter_shapes
+from ..frontends.torch.front import shapes
+from ..plans import Plan
 
 
 def part_of(whole: Any, plan: Plan | None, name: str | None = None) -> Any:
@@ -21,7 +21,7 @@ def part_of(whole: Any, plan: Plan | None, name: str | None = None) -> Any:
         return whole
     planned = {p.name: tuple(p.shape) for p in plan.parameters}
     for module in whole.modules():
-        if parameter_shapes(module) == planned:
+        if shapes(module) == planned:
             return module
     raise PlanError("no part of the model has the parameters that the plan is of", where=type(whole).__name__,
                     received=f"a plan of {plan.model}", fix="make a plan of this model or of a part")  # fmt: skip

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from ..core.plan.plan import Plan
 from ..names import shown
+from ..plans import Plan
 from .observation import Observation
 
 FORMAT = 1

@@ -10,7 +10,7 @@ try:
 except ImportError as error:
     raise ImportError("autoinit.watching.transformers needs transformers: pip install 'transformers[torch]'") from error
 
-from ..core.plan.plan import Plan
+from ..plans import Plan
 from .parts import part_of
 from .schedule import schedule
 from .watcher import Watch

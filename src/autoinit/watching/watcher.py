@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ..api import check, front_end_of
+from ..api import predict
 from ..core.files import replace_text
-from ..core.plan.plan import Plan
 from ..errors import AutoInitError, PlanError
+from ..frontends.choice import front_end_of
 from ..measurement import key_of
+from ..plans import Plan
+from .exporters import tensorboard_listener, wandb_listener
+from .figure import draw
 from .observation import Observation, layer_names
 from .schedule import Schedule, schedule
+from .tables import as_dict, table
 
 Listener = Callable[[int, list[Observation]], None]
 
@@ -48,15 +51,14 @@ class Watch:
 
     def __init__(self, model: Any, plan: Plan | None, when: Schedule) -> None:
         front_end = front_end_of(model)
-        self._tools = import_module(f"autoinit.frontends.{front_end.NAME}.watching")
         if plan is not None:
-            _fits(plan, self._tools.parameter_shapes(model))
+            _fits(plan, front_end.shapes(model))
         self.schedule = when
         self.record: list[Observation] = []
         """What was seen, step by step, layers in the order of execution."""
         self._plan = plan
         self._names = {} if plan is None else layer_names(plan)
-        self._probe = self._tools.Probe(model, plan is None or plan.training)
+        self._probe = front_end.probe(model, plan is None or plan.training)
         self._listeners: list[Listener] = []
         self._step, self._before = -1, -1
         self._heard = self._told = False
@@ -102,7 +104,7 @@ class Watch:
     def _look(self, inputs: Any, step: int) -> list[Observation]:
         if self._plan is None:
             with self._probe.aside():
-                self._plan = check(self._probe.model, inputs)
+                self._plan = predict(self._probe.model, inputs)
             self._names = layer_names(self._plan)
         layers = {key_of(t): t for t in self._plan.weight_layers}
         found = self._probe.look(inputs, set(layers), step)
@@ -173,8 +175,6 @@ class Watch:
 
     def to_tensorboard(self, writer: Any) -> Any:
         """Write scalars to TensorBoard, past and to come; `writer` is a SummaryWriter or a directory. Returns it."""
-        from .exporters import tensorboard_listener
-
         listener, writer = tensorboard_listener(writer)
         self.on_step(listener)
         return writer
@@ -184,16 +184,12 @@ class Watch:
 
         With `commit=False` the values go into the row of your own next `run.log`; needed if you log with `step=`.
         """
-        from .exporters import wandb_listener
-
         listener, run = wandb_listener(run, commit)
         self.on_step(listener)
         return run
 
     def to_dict(self) -> dict[str, Any]:
         """The record and the prediction as plain data."""
-        from .tables import as_dict
-
         return as_dict(self.plan, self._names, self.record)
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -205,13 +201,9 @@ class Watch:
 
     def plot(self, path: str | Path | None = None, *, title: str | None = None) -> Any:
         """Draw what was measured at each step over the predicted band (needs matplotlib); returns the figure."""
-        from .figure import draw
-
         return draw(self.plan, self.record, path, title=title)
 
     def __str__(self) -> str:
-        from .tables import table
-
         return table(self._plan, self.record)
 
 

@@ -8,43 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from autoinit.core.dependence import Joint
-from autoinit.core.dependence.relations import Relations
-from autoinit.core.dependence.story import Story
-from autoinit.core.graph.canonical.layout import Layout
-from autoinit.core.graph.canonical.moves import MOVES
-from autoinit.core.graph.graph import Graph, Node, Value
+from autoinit.core.graph.graph import Node, Value
 from autoinit.core.signal.profiles import Array
 from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
 from tests.rules.harness import FakeContext
+from tests.rules.past import Past
 
 
-class Program:
+class Program(Past):
     """Values that are made of one another, with their signals."""
 
-    def __init__(self) -> None:
-        self.signals: dict[int, Signal] = {}
-        self.layouts: dict[int, Layout] = {}
-        self.story = Story(Graph(), self.layouts, lambda node: set(), id)
-        self.joint = Joint(self.story, self.signals.get)
-
     def input(self, signal: Signal) -> Value:
-        return self._kept(signal)
+        return self.value(signal)
 
     def op(self, op: str, *operands: Value | float, shape: Sequence[int] | None = None, **attrs: Any) -> Value:
         scalars = {k: float(x) for k, x in enumerate(operands) if not isinstance(x, Value)}
         if op == "elementwise":
             attrs["scalars"] = scalars
         inputs = tuple(x if isinstance(x, Value) else None for x in operands)
-        out = Value(1000 + len(self.signals), tuple(shape or next(x.shape for x in inputs if x is not None)))
+        out = self.new(shape or next(x.shape for x in inputs if x is not None))
         node = Node(op, inputs, (out,), attrs)
-        made = RULES[op](node, self, *(None if x is None else self.signals[x.id] for x in inputs))
-        assert isinstance(made, Signal)
-        self.signals[out.id] = made
-        self.story.seen(len(self.signals), node)
-        if op in MOVES:
-            self.layouts[out.id] = MOVES[op](node, self.joint.view(inputs[0], len(inputs[0].shape)))[0]
+        made = RULES[op](node, FakeContext(past=self), *(None if x is None else self.signals[x.id] for x in inputs))
+        self.seen(node, made)
         return out
 
     def function(self, fn: str, *operands: Value | float, **attrs: Any) -> Value:
@@ -61,19 +47,6 @@ class Program:
         found = self.joint.covariance(u, v, shape)
         assert found is not None
         return found + self.signals[u.id].mean * self.signals[v.id].mean
-
-    def _kept(self, signal: Signal) -> Value:
-        value = Value(1000 + len(self.signals), signal.shape)
-        self.signals[value.id] = signal
-        return value
-
-    # --- the context of rules ---------------------------------------------------------------------------------------
-
-    def relations(self, node: Node) -> Relations:
-        return Relations(self.joint, node)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(FakeContext(), name)
 
 
 def by_pairs(u: Any, v: Any) -> Array:

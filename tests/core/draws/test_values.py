@@ -7,10 +7,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from autoinit import Plan
 from autoinit.core.drawing import Draw, centred_bias, slabs
 from autoinit.core.drawing.regions import Region
 from autoinit.core.plan.check import check_writes
-from autoinit.core.plan.plan import ParameterPlan, PartPlan, Plan
+from autoinit.core.plan.plan import ParameterPlan, PartPlan
 from autoinit.errors import PlanError
 
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from .fields import LARGEST
+from .fields import LARGEST, Distribution
 from .file import Place, PlanReader, is_plain
-
-if TYPE_CHECKING:
-    from .plan import ParameterPlan, PartPlan, Plan
+from .plan import CenterPlan, ParameterPlan, PartPlan, PlanData
 
 AGAIN = "make the plan again"
 
@@ -46,7 +44,7 @@ def outputs_of(shape: Sequence[int], rows: Sequence[int], groups: int) -> int:
 class PlanCheck:
     """The checks, with the place of what is wrong in their errors."""
 
-    def __init__(self, plan: Plan, where: str) -> None:
+    def __init__(self, plan: PlanData, where: str) -> None:
         self.plan, self.reader = plan, PlanReader(where)
         self.by_name = {entry.name: entry for entry in plan.parameters}
 
@@ -140,11 +138,8 @@ class PlanCheck:
         self.reader.refuse(why, place, received, AGAIN)
 
 
-def check_writes(plan: Plan, where: str = "Plan.apply") -> None:
+def check_writes(plan: PlanData, where: str = "Plan.apply") -> None:
     """Raise if a plan that is about to be applied is not what a plan can be, whoever made or changed it."""
-    from .fields import Distribution
-    from .plan import CenterPlan, ParameterPlan
-
     reader = PlanReader(where)
     hints = (("distribution", Distribution), ("exact", bool), ("parameters", list[ParameterPlan]),
              ("centers", list[CenterPlan]))  # fmt: skip

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import exp
-from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from ...errors import AutoInitWarning, PlanError
+from ...errors import PlanError
 from ...names import shown
-from ..files import replace_text
-from ..options import read_flag, read_seed
 from .fields import Action, Count, Distribution, Kind, Number, Prediction, Seed, Size
 
-FORMAT = 2
-OLDER = {1: "written by an older version, whose seeds gave other weights (of the same standard deviations)"}
-"""Formats that are still read, and what to know of them."""
+SomePlan = TypeVar("SomePlan", bound="PlanData")
 
 
 @dataclass(slots=True)
@@ -137,8 +130,8 @@ class Note:
 
 
 @dataclass(slots=True)
-class Plan:
-    """The result of an analysis. `apply` puts it into a model; everything else only reads it."""
+class PlanData:
+    """The result of an analysis. `autoinit.Plan` is this, with what it can do: apply itself, save, draw."""
 
     model: str
     framework: str
@@ -182,32 +175,7 @@ class Plan:
         """Parameters that `apply` writes."""
         return (p for p in self.parameters if p.parts)
 
-    def apply(self, model: Any, seed: int | None = None, *, partial: bool = False, warn: bool = True) -> Any:
-        """Draw the weights and write them into `model`: all of them, or none if anything does not fit.
-
-        That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was. Every
-        weight is a function of the seed, its parameter's name and its place there, so a shard gets what the whole
-        parameter would hold at its place.
-
-        partial: the model is a part of the planned one (a pipeline stage); what it does not have is left out.
-        """
-        from ...api import front_end_of
-        from ...telling import left_frozen, tell, untied
-        from .check import check_writes
-
-        seed = self.seed if seed is None else read_seed(seed)
-        front_end = front_end_of(model)
-        if self.checked:
-            raise PlanError("this plan only describes the present weights", where="Plan.apply",
-                            received="what autoinit.check gave",
-                            fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
-        check_writes(self)
-        plan = self.restricted(front_end.names(model)) if read_flag("partial", partial) else self
-        made = front_end.apply(plan, model, seed)
-        tell(self, [*left_frozen(self, front_end.frozen(model)), *untied(self, front_end.identities(model))], warn)
-        return made
-
-    def restricted(self, names: set[str]) -> Plan:
+    def restricted(self: SomePlan, names: set[str]) -> SomePlan:
         """The part of the plan that is about these parameters and modules."""
         parameters = [p for p in self.parameters if names & {p.name, *p.aliases}]
         if not parameters:
@@ -216,42 +184,6 @@ class Plan:
                             fix="give a part of the model that the plan was made for, with its names")  # fmt: skip
         centers = [c for c in self.centers if c.place in names]
         return replace(self, parameters=parameters, centers=centers, fills=[n for n in self.fills if n in names])
-
-    def save(self, path: str | Path) -> None:
-        """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""
-        replace_text(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
-
-    @classmethod
-    def load(cls, path: str | Path) -> Plan:
-        """Read a plan written by `save`. Loading never runs code, and every field is checked."""
-        from .file import parsed
-
-        return cls.from_dict(parsed(path), where=str(path))
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"autoinit_plan": FORMAT, **_clean(asdict(self))}
-
-    @classmethod
-    def from_dict(cls, data: Any, where: str = "plan") -> Plan:
-        """The inverse of `to_dict`. Anything that is not what `save` writes is a `PlanError` with its place."""
-        from .check import PlanCheck
-        from .file import MEND, PlanReader, shown
-
-        if not isinstance(data, dict) or "autoinit_plan" not in data:
-            raise PlanError("this is no plan: there is no field autoinit_plan", where=where,
-                            received=type(data).__name__, fix=MEND)  # fmt: skip
-        number = data["autoinit_plan"]
-        if type(number) is not int or (number != FORMAT and number not in OLDER):
-            newer = type(number) is int and number > FORMAT
-            raise PlanError("a newer version wrote this plan" if newer else "not a plan of this format",
-                            where=f"{where}: autoinit_plan", received=shown(number),
-                            fix="update autoinit" if newer else MEND)  # fmt: skip
-        plan: Plan = PlanReader(where).read(cls, {k: v for k, v in data.items() if k != "autoinit_plan"})
-        PlanCheck(plan, where).all()
-        if number in OLDER:
-            plan.notes.append(Note("warning", "seed", OLDER[number]))
-            warnings.warn(f"{where}: {OLDER[number]}", AutoInitWarning, stacklevel=3)
-        return plan
 
     def summary(self) -> str:
         """One line."""
@@ -272,54 +204,3 @@ class Plan:
 
     def __repr__(self) -> str:
         return f"<{'Check' if self.checked else 'Plan'} of {shown(self.model)}: {self.summary()}>"
-
-    def __str__(self) -> str:
-        from ...report.text import table
-
-        return table(self)
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
-        from ...report.terminal import coloured
-
-        yield coloured(self, options.max_width)
-
-    def _repr_html_(self) -> str:
-        from ...report.notebook import plan_html
-
-        return plan_html(self)
-
-    def show(self) -> None:
-        """Print the table; in a terminal with rich installed in colour."""
-        from ...report.terminal import show
-
-        show(self)
-
-    def plot(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Draw variance and mean against depth (needs matplotlib); options as of `autoinit.report.plot`.
-
-        `compare={"default": autoinit.check(model, inputs)}` draws others beside it, `measured=autoinit.measure(...)`
-        what was measured over it.
-        """
-        from ...report.plot import plot
-
-        return plot(self, path, **options)
-
-    def to_html(self, path: str | Path | None = None, *, default: Any = None, measured: Any = None) -> str:
-        """The plan as one interactive page without network (needs plotly); saved if a path is given.
-
-        `default` is what to compare with (a `check` plan or a measurement), `measured` a measurement of this plan.
-        """
-        from ...report.page import page
-
-        return page(self, path, default=default, measured=measured)
-
-
-def _clean(value: Any) -> Any:
-    """JSON has no inf and nan: they become None."""
-    if isinstance(value, float):
-        return value if value == value and abs(value) != float("inf") else None
-    if isinstance(value, dict):
-        return {k: _clean(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_clean(v) for v in value]
-    return value

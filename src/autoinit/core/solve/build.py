@@ -9,7 +9,7 @@ from ..graph.graph import Graph, Node, ParameterView, Value
 from ..graph.roles import weight_slots
 from ..options import Options
 from ..plan.check import repeats
-from ..plan.plan import Note, ParameterPlan, PartPlan, Plan, TensorPlan
+from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, TensorPlan
 from ..plan.weights import Part
 from ..signal.signal import Signal
 from ..signal.volatility import scatter
@@ -18,7 +18,7 @@ from .outcome import Outcome
 
 def build_plan(
     graph: Graph, outcome: Outcome, options: Options, *, model: str, framework: str, check: bool = False
-) -> Plan:
+) -> PlanData:
     status = {index: kind for index, kind, _ in outcome.notes if kind in ("simulated", "passed")}
     tensors: list[TensorPlan] = []
     by_value: dict[int, int] = {}
@@ -67,7 +67,7 @@ def build_plan(
         text = "no parameter is set: all are frozen, skipped, zero, kept by policy or not reached"
         notes.append(Note("warning", "model", text))
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
-    return Plan(
+    return PlanData(
         model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
         outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,

@@ -16,6 +16,7 @@ from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
 from ...core.graph.graph import Node, ParameterView, Value
+from ..base_ancestry import LARGEST, MOST_OPS, share, union
 from .replay import run_entry, untouched_state
 from .tape import Entry, mapped
 from .variables import as_array, has_values
@@ -23,12 +24,6 @@ from .variables import as_array, has_values
 if TYPE_CHECKING:
     from .tracer import Tracer
 
-MOST_OPS = 400
-"""A value that needs more ops than this since the last weights is not traced back."""
-LARGEST = 2**23
-"""Tensors with more entries are not sampled."""
-MOST_STARTS = 4
-"""What comes of more starts than this counts as related to nothing."""
 CONTRACTIONS = {"linear", "bilinear", "einsum", "matmul", "conv", "grouped_linear", "recurrent"}
 DRAWN = {"dropout", "noise", "custom", "embedding"}
 
@@ -55,7 +50,7 @@ class TapeAncestry:
 
     def related(self, one: Value, other: Value) -> bool:
         a, b = (self._tensor_of(v) for v in (one, other))
-        return a is not None and b is not None and bool((self._from(a) or frozenset()) & (self._from(b) or frozenset()))
+        return a is not None and b is not None and share(self._from(a), self._from(b))
 
     def size(self, value: Value, known: dict[Any, Any]) -> float:
         entries, drawn = self._needed(self._tensor[value.id], known)
@@ -98,7 +93,7 @@ class TapeAncestry:
                 self._starting.update(v.id for v in node.outputs)
         for entry in self._tape.entries:
             parts = [self._from(t) for t in entry.tensors()]
-            self._starts.update((id(out), _union(parts)) for out in entry.outputs)
+            self._starts.update((id(out), union(parts)) for out in entry.outputs)
 
     def _goes_on(self, node: Node) -> bool:
         """Whether a node completes the call that made a start: nobody else sees what it is given."""
@@ -174,12 +169,3 @@ def _is_weight(node: Node, weights: set[int]) -> bool:
 
 def _meets_weight(node: Node, weights: set[int]) -> bool:
     return any(isinstance(r, ParameterView) or (isinstance(r, Value) and r.id in weights) for r in node.inputs)
-
-
-def _union(parts: list[Starts]) -> Starts:
-    starts: frozenset[int] = frozenset()
-    for part in parts:
-        if part is None:
-            return None
-        starts |= part
-    return starts if len(starts) <= MOST_STARTS else None

@@ -1,13 +1,13 @@
-"""Put a plan into a Keras model: all of it, or nothing.
+"""Put a plan into a Keras model.
 
-What can be found out beforehand is; whatever goes wrong from the first write on is undone. Values are drawn in NumPy,
-one variable at a time, and given to `Variable.assign`: the variables, the compiled functions and the optimizer's slots
-stay what they are.
+Values are drawn in NumPy, one variable at a time, and given to `Variable.assign`: the variables, the compiled functions
+and the optimizer's slots stay what they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,46 +15,55 @@ from numpy.typing import NDArray
 
 from ...core.drawing import Draw, centred_bias, slabs
 from ...core.drawing.regions import Region
-from ...core.plan.plan import ParameterPlan, Plan
-from ...errors import PlanError
-from ..transaction import Transaction
+from ...core.plan.plan import ParameterPlan, PlanData
+from ..base_apply import Application, Step, Write
 from .centring import prepared
 from .variables import as_before, autograd_mode, give_values, parameters_of, shape_of, values_of
 
 
-def apply(plan: Plan, model: Any, seed: int) -> Any:
-    parameters = parameters_of(model)
-    planned = {entry.name: entry for entry in plan.parameters}
-    for entry in plan.changed():
-        _fits(entry, parameters.get(entry.name))
-        for part in entry.parts:
-            if part.kind == "centre":
-                _fits(planned[part.of], parameters.get(part.of))
-    changing = [entry for entry in plan.changed() if parameters[entry.name].trainable]
-    centring = prepared(plan, model)
-    centred = [entry for entry in changing if any(part.kind == "centre" for part in entry.parts)]
-    weights = {part.of for entry in centred for part in entry.parts if part.kind == "centre"}
-    before = {name: as_before(parameters[name]) for name in {e.name for e in changing} | weights}
-    with Transaction() as writes:
-        writes.undo("the mode of autograd", autograd_mode())
-        for name in weights - {entry.name for entry in changing}:  # one that has no values yet gets them
-            writes.undo(name, before[name])
-            give_values(parameters[name])
-        for entry in changing:
-            variable = parameters[entry.name]
-            writes.undo(entry.name, before[entry.name])
-            give_values(variable)
-            variable.assign(_drawn(variable, entry, plan, seed))
-            writes.breathe()
-        for entry in centred:
-            parameters[entry.name].assign(_centred(parameters, entry))
-            writes.breathe()
-        for centre in centring:
-            centre(writes)
+def apply(plan: PlanData, model: Any, seed: int) -> Any:
+    VariableApplication(plan, seed, model).run()
     return model
 
 
-def _drawn(variable: Any, entry: ParameterPlan, plan: Plan, seed: int) -> NDArray[Any]:
+class VariableApplication(Application[Any, Write[Any]]):
+    def __init__(self, plan: PlanData, seed: int, model: Any) -> None:
+        super().__init__(plan, seed, parameters_of(model))
+        self.model = model
+
+    def shape(self, parameter: Any) -> tuple[int, ...]:
+        return shape_of(parameter)
+
+    def is_frozen(self, parameter: Any) -> bool:
+        return not parameter.trainable
+
+    def write_of(self, entry: ParameterPlan, parameter: Any) -> Write[Any]:
+        return Write(entry, parameter)
+
+    def held(self, write: Write[Any]) -> Callable[[], Any]:
+        return as_before(write.parameter)
+
+    def draw(self, write: Write[Any]) -> None:
+        give_values(write.parameter)
+        write.parameter.assign(_drawn(write.parameter, write.entry, self.plan, self.seed))
+
+    def centre(self, write: Write[Any]) -> None:
+        write.parameter.assign(_centred(self.parameters, write.entry))
+
+    def first(self, writes: list[Write[Any]]) -> list[Step]:
+        """A weight whose mean is cancelled, and that has no values yet and is not drawn, gets them."""
+        needed = {part.of for write in writes for part in write.centring} - {write.entry.name for write in writes}
+        weights = {name: self.parameters[name] for name in needed}
+        return [
+            Step("the mode of autograd", lambda: None, autograd_mode()),
+            *(Step(name, partial(give_values, v), as_before(v)) for name, v in weights.items()),
+        ]
+
+    def last(self) -> list[Step]:
+        return prepared(self.plan, self.model)
+
+
+def _drawn(variable: Any, entry: ParameterPlan, plan: PlanData, seed: int) -> NDArray[Any]:
     """New values for a variable (regions that no part covers keep theirs), leaving it alone."""
     draw = Draw(entry, plan.distribution, seed, plan.exact)
     made = np.empty(entry.shape, dtype=_dtype(variable)) if draw.covers else _present(variable)
@@ -73,7 +82,7 @@ def _present(variable: Any) -> NDArray[Any]:
     return np.array(array, dtype=_dtype(variable))
 
 
-def _centred(parameters: dict[str, Any], entry: ParameterPlan) -> NDArray[Any]:
+def _centred(parameters: Mapping[str, Any], entry: ParameterPlan) -> NDArray[Any]:
     """The biases that cancel the incoming mean of the (freshly drawn) weights."""
     made = _present(parameters[entry.name])
     for part in entry.parts:
@@ -87,14 +96,3 @@ def _centred(parameters: dict[str, Any], entry: ParameterPlan) -> NDArray[Any]:
 def _pieces(weight: NDArray[Any]) -> Iterator[tuple[list[int], NDArray[Any]]]:
     for low, shape in slabs(weight.shape):
         yield low, weight[tuple(slice(a, a + n) for a, n in zip(low, shape, strict=True))].astype(np.float64)
-
-
-def _fits(entry: ParameterPlan, variable: Any) -> None:
-    if variable is None:
-        raise PlanError("the model has no parameter of that name", where="Plan.apply", received=entry.name,
-                        fix="apply a plan to the model it was made for")  # fmt: skip
-    shape = shape_of(variable)
-    if list(shape) != list(entry.shape):
-        raise PlanError("the parameter has another shape than in the plan", where=entry.name,
-                        received=f"{shape}, planned {tuple(entry.shape)}",
-                        fix="make a new plan for this model")  # fmt: skip

@@ -97,4 +97,4 @@ def counterpart(sub: str, name: str) -> Callable[..., Any] | None:
     """The function of keras.ops that does the same with symbolic tensors."""
     module = getattr(keras_ops, sub, None) if sub != "random" else None
     found = getattr(module, name, None) or (getattr(keras_ops, name, None) if module is not None else None)
-    return found if isinstance(found, FunctionType) and not isinstance(found, type) else None
+    return found if isinstance(found, FunctionType) else None

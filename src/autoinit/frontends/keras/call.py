@@ -11,33 +11,26 @@ import numpy as np
 from keras import KerasTensor
 from keras.src.backend.common.variables import Variable
 
-from ...core.graph.graph import Constant, Node, ParameterView, Reference, Value
+from ...core.graph.graph import Constant, ParameterView, Reference
+from ..base_call import BaseCall
 from ..views import constant_view, permuted_view, reshaped_view
 
 if TYPE_CHECKING:
     from .tracer import Tracer
 
 
-class Call:
+class Call(BaseCall["Tracer"]):
     """A call: `name` is the class name of `op` (a `keras.Operation` or `keras.Layer`: hyperparameters live on it).
 
     Arguments are read by the names of ``op.call``: ``call["x"]``. A weight arrives as the KerasTensor that stands for
     its variable. `outputs` are the call's KerasTensors in order.
     """
 
-    __slots__ = ("args", "kwargs", "name", "op", "outputs", "tracer", "values")
+    __slots__ = ("args", "kwargs", "op")
 
     def __init__(self, tracer: Tracer, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]):
-        self.tracer, self.op, self.args, self.kwargs, self.outputs = tracer, op, args, kwargs, outputs
-        self.name = type(op).__name__
-        self.values = bound_arguments(type(op), args, kwargs)
-
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        value = self.values.get(name, default)
-        return default if value is None else value
+        super().__init__(tracer, type(op).__name__, bound_arguments(type(op), args, kwargs), outputs)
+        self.op, self.args, self.kwargs = op, args, kwargs
 
     @property
     def training(self) -> bool:
@@ -45,48 +38,17 @@ class Call:
         given = self.values.get("training")
         return self.tracer.training if given is None else bool(given)
 
-    def reference(self, item: Any) -> Reference:
-        """What a KerasTensor, Variable, array or number stands for in the graph."""
-        return self.tracer.reference(item)
+    @staticmethod
+    def is_traced(item: Any) -> bool:
+        return isinstance(item, KerasTensor)
+
+    @staticmethod
+    def number(item: Any) -> float | None:
+        return float(item) if is_number(item) else None
 
     def weight(self, variable: Any) -> Reference:
         """A variable of the layer: a view of the whole parameter, a constant (state), or None for None."""
         return None if variable is None else self.tracer.reference(variable)
-
-    def emit(self, op: str, inputs: list[Any], outputs: list[Any] | None = None, **attrs: Any) -> list[Value]:
-        """Add a node.
-
-        Inputs: KerasTensors, Variables, references, numbers, arrays or None. Outputs: shapes or KerasTensors (default:
-        the call's own).
-        """
-        tracer = self.tracer
-        references: list[Reference] = []
-        scalars: dict[int, float] = {}
-        for k, item in enumerate(inputs):
-            if item is None or isinstance(item, (Value, ParameterView, Constant)):
-                references.append(item)
-            elif is_number(item):
-                references.append(None)
-                scalars[k] = float(item)
-            else:
-                references.append(tracer.reference(item))
-        if scalars:
-            attrs["scalars"] = scalars
-        targets = self.outputs if outputs is None else outputs
-        made = [tracer.value(t.shape if isinstance(t, KerasTensor) else t) for t in targets]
-        occurrence = tracer.occurrence if any(isinstance(t, KerasTensor) for t in targets) else 0
-        first = next((k for k, out in enumerate(self.outputs) if targets and out is targets[0]), 0)
-        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, occurrence, first))
-        for target, value in zip(targets, made, strict=True):
-            if isinstance(target, KerasTensor):
-                tracer.set(target, value)
-        return made
-
-    def alias(self, source: Any, output: int = 0) -> None:
-        """The output is the same thing as `source` (a KerasTensor, Variable, array or reference)."""
-        if not isinstance(source, (Value, ParameterView, Constant)):
-            source = self.tracer.reference(source)
-        self.tracer.set(self.outputs[output], source)
 
     def constant(self, output: int = 0) -> None:
         """The output carries no signal (indices, counts, masks): a constant that holds a sample of its values."""
@@ -94,7 +56,7 @@ class Call:
 
     def permuted(self, item: Any, perm: tuple[int, ...]) -> Reference:
         """The item with its axes in another order: a view of a parameter, or a node of its own."""
-        ref = item if isinstance(item, (Value, ParameterView, Constant)) else self.reference(item)
+        ref = self.reference(item)
         if ref is None or perm == tuple(range(len(perm))):
             return ref
         shape = tuple(ref.shape[a] for a in perm)
@@ -106,7 +68,7 @@ class Call:
 
     def reshaped(self, item: Any, shape: tuple[int, ...]) -> Reference:
         """The item in another shape: a view of a parameter where its entries lie so, or a node of its own."""
-        ref = item if isinstance(item, (Value, ParameterView, Constant)) else self.reference(item)
+        ref = self.reference(item)
         if ref is None or tuple(ref.shape) == tuple(shape):
             return ref
         assert prod(ref.shape) == prod(shape), (ref.shape, shape)

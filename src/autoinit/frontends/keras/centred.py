@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import keras
@@ -67,12 +66,16 @@ class CenteredLayer(layers.Layer):
         return layer
 
 
-@cache
+_CLASSES: dict[type, type] = {}
+
+
 def centred_class(original: type) -> type:
     """The class of centred layers of a class."""
-    made = type(f"Centered{original.__name__}", (CenteredLayer, original),
-                {"original": original, "__module__": __name__})  # fmt: skip
-    return keras.saving.register_keras_serializable(package="autoinit", name=LAYER)(made)
+    if original not in _CLASSES:
+        made = type(f"Centered{original.__name__}", (CenteredLayer, original),
+                    {"original": original, "__module__": __name__})  # fmt: skip
+        _CLASSES[original] = keras.saving.register_keras_serializable(package="autoinit", name=LAYER)(made)
+    return _CLASSES[original]
 
 
 def centre_layer(layer: Any, shift: float) -> None:

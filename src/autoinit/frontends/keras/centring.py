@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +9,10 @@ import keras
 from keras import KerasTensor, layers, ops
 
 from ...core.graph.activation_calls import is_activation
-from ...core.graph.graph import Node, Reference, Site, Value
-from ...core.plan.plan import CenterPlan, Plan
-from ...core.solve.activation_centring import put_behind
-from ...errors import PlanError
-from ..transaction import Transaction
+from ...core.graph.graph import Node, Reference, Site
+from ...core.plan.plan import CenterPlan, PlanData
+from ..base_apply import Step, another_activation
+from ..base_centring import add_site, gave
 from .centred import Centered, CenteredLayer, as_it_was, centre_layer, centred_class, name_of
 from .variables import layers_in_order
 
@@ -76,7 +74,7 @@ class Marking:
             if nodes and nodes[-1].outputs[0] == y:
                 self._add(place, layer, nodes[-1], nodes[:-1], nodes[-1].inputs[0], begin[1], layer.center_shift)
             return out
-        if any(y == site.node.outputs[0] for site in graph.sites[begin[1] :]) or not is_activation(nodes, x, y):
+        if gave(graph, begin[1], y) or not is_activation(nodes, x, y):
             return out
         return self.marked(place, layer, nodes, out, begin[1])
 
@@ -91,19 +89,12 @@ class Marking:
     def _add(
         self, place: str, what: Any, node: Node, inner: list[Node], y: Reference, sites: int, present: float | None
     ) -> None:
-        assert isinstance(y, Value)
-        graph, entry = self.tracer.graph, self.tracer.tape.entries[-1]
-        for part in graph.sites[sites:]:
-            part.tell(part.present or 0.0)
-            part.node.attrs["unreal"] = part.present is None
-        del graph.sites[sites:]
+        entry = self.tracer.tape.entries[-1]
 
         def tell(shift: float) -> None:
             entry.args, entry.kwargs = (entry.args[0], shift), {}
 
-        site = Site(place, name_of(what), node, inner, tell, present)
-        put_behind(site, y)
-        graph.sites.append(site)
+        add_site(self.tracer.graph, Site(place, name_of(what), node, inner, tell, present), y, sites)
 
 
 class MarkedActivation:
@@ -128,43 +119,35 @@ class MarkedActivation:
         return self.marking.marked(self.place, self.given, made, out, sites, present)
 
 
-def prepared(plan: Plan, model: Any) -> list[Callable[[Transaction], None]]:
+def prepared(plan: PlanData, model: Any) -> list[Step]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     if not plan.centers:
         return []
     named = named_layers(model)
-    todo = [_change(center, named.get(center.place)) for center in plan.centers]
-    return [*todo, partial(_forget_compiled, [layer for layer in named.values() if isinstance(layer, keras.Model)])]
+    compiled = dict.fromkeys(("train_function", "test_function", "predict_function"))  # made anew when needed
+    return [
+        *(_change(center, named.get(center.place)) for center in plan.centers),
+        *(_set(layer.name, layer, compiled) for layer in named.values() if isinstance(layer, keras.Model)),
+    ]
 
 
-def _change(center: CenterPlan, layer: Any) -> Callable[[Transaction], None]:
+def _change(center: CenterPlan, layer: Any) -> Step:
     function = None if layer is None else activation_of(layer)
     if function is not None and name_of(function) == center.function:
         inner = function.function if isinstance(function, Centered) else function
-        return partial(_set, center.place, layer, {"activation": Centered(inner, center.shift)})
+        return _set(center.place, layer, {"activation": Centered(inner, center.shift)})
     if layer is not None and name_of(layer) == center.function:
         if not isinstance(layer, CenteredLayer):
             centred_class(type(layer))  # a class that cannot be derived from says so now
-        return partial(_centre, center, layer)
-    raise PlanError("the model has another activation there than in the plan", where=center.place,
-                    received=f"{'no layer' if layer is None else type(layer).__name__}, planned {center.function}",
-                    fix="apply a plan to the model it was made for")  # fmt: skip
+        return Step(center.place, partial(centre_layer, layer, center.shift), as_it_was(layer))
+    raise another_activation(center, "no layer" if layer is None else type(layer).__name__)
 
 
-def _centre(center: CenterPlan, layer: Any, writes: Transaction) -> None:
-    writes.undo(center.place, as_it_was(layer))
-    centre_layer(layer, center.shift)
-    writes.breathe()
+def _set(place: str, owner: Any, attributes: dict[str, Any]) -> Step:
+    before = {name: getattr(owner, name, None) for name in attributes}
+    return Step(place, partial(_set_all, owner, attributes), partial(_set_all, owner, before))
 
 
-def _forget_compiled(models: list[Any], writes: Transaction) -> None:
-    """Functions that were compiled with the activations of before are made anew when they are needed."""
-    for model in models:
-        _set(model.name, model, dict.fromkeys(("train_function", "test_function", "predict_function")), writes)
-
-
-def _set(place: str, owner: Any, attributes: dict[str, Any], writes: Transaction) -> None:
+def _set_all(owner: Any, attributes: dict[str, Any]) -> None:
     for name, value in attributes.items():
-        writes.undo(place, partial(setattr, owner, name, getattr(owner, name, None)))
         setattr(owner, name, value)
-    writes.breathe()

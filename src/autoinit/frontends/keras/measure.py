@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from keras.src import backend
 
+from ...core.plan.measured import Moments
 from ...errors import TraceError
 from ..budget import Budget
 from ..custom import CustomRules
@@ -17,26 +18,24 @@ from .tape import Entry
 from .variables import as_array, is_float, layers_of
 from .walk import Walk, walk
 
-Key = tuple[str, str, int, int]
-
 
 def record(
     model: Any, inputs: Any, *, training: bool, seed: int, budget: Budget | None = None
-) -> dict[Key, tuple[float, float]]:
+) -> Moments:
     """Mean and variance of every floating tensor on noise (or the user's batch); the model's state stays as it is."""
     with WALKING, looking(model) as looks:
         made = walk(model, inputs, training, CustomRules(), budget=budget, looks=looks)
         return _moments(made, model, seed, looks)
 
 
-def moments_of(made: Walk, model: Any, seed: int) -> dict[Key, tuple[float, float]]:
+def moments_of(made: Walk, model: Any, seed: int) -> Moments:
     """The same for a model that was walked already, with its weights as they are now."""
     with WALKING, looking(model) as looks:
         return _moments(made, model, seed, looks)
 
 
-def _moments(made: Walk, model: Any, seed: int, looks: looking) -> dict[Key, tuple[float, float]]:
-    moments: dict[Key, tuple[float, float]] = {}
+def _moments(made: Walk, model: Any, seed: int, looks: looking) -> Moments:
+    moments: Moments = {}
 
     def observe(entry: Entry, values: list[Any]) -> None:
         for k, (out, value) in enumerate(zip(entry.outputs, values, strict=True)):

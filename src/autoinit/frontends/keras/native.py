@@ -78,8 +78,8 @@ def _torch_dispatch(tracer: Tracer) -> Iterator[None]:
         return _followed(tracer, function, tuple(args), dict(kwargs or {}))
 
     try:
-        KerasTensor.__torch_function__ = classmethod(torch_function)  # type: ignore[attr-defined]
+        KerasTensor.__torch_function__ = classmethod(torch_function)
         yield
     finally:
         if "__torch_function__" in vars(KerasTensor):
-            del KerasTensor.__torch_function__  # type: ignore[attr-defined]
+            del KerasTensor.__torch_function__

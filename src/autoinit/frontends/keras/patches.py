@@ -122,7 +122,7 @@ def _patch_calls(tracer: Tracer, undo: Undo) -> None:
 
     def any_symbolic(args: Any = None, kwargs: Any = None) -> bool:
         if tracer.idle:
-            return any_symbolic_tensors(args, kwargs)
+            return bool(any_symbolic_tensors(args, kwargs))
         return tracer.any_symbolic((args, kwargs))
 
     _set(undo, Operation, "__call__", call)

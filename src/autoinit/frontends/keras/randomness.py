@@ -57,7 +57,7 @@ class Randomness:
                     put(state)
 
 
-_PYTHON: random.Random = random._inst  # type: ignore[attr-defined]
+_PYTHON: random.Random = random._inst
 _REDIRECTED: list[tuple[Any, str, Any, Any]] = []
 
 

@@ -128,7 +128,7 @@ class Snapshot:
 
     def _attributes(self, item: Any) -> None:
         """What is in an object's dictionary and slots. A class of the user's has attributes, too."""
-        kind = type(item)
+        kind: Any = type(item)
         if kind in PLAIN:
             return
         try:
@@ -318,11 +318,13 @@ def _refill_dict(container: dict[Any, Any], keys: list[Any], values: list[Any]) 
 
 
 def _put_items(container: Any, held: list[Any]) -> None:
-    if isinstance(container, (bytearray, array)):
+    if isinstance(container, bytearray):
         if list(container) != held:
-            container[:] = (
-                type(container)(held) if isinstance(container, bytearray) else array(container.typecode, held)
-            )
+            container[:] = bytes(held)
+        return
+    if isinstance(container, array):
+        if list(container) != held:
+            container[:] = array(container.typecode, held)
         return
     if isinstance(container, set):
         if len(container) != len(held) or {id(a) for a in container} != {id(a) for a in held}:

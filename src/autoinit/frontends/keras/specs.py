@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from keras import KerasTensor
@@ -48,7 +49,7 @@ def _traced(op: Any, *args: Any, **kwargs: Any) -> Any:
     return backend.compute_output_spec(op.call, *args, **kwargs)
 
 
-CORRECTED = {
+CORRECTED: dict[str, Callable[..., Any]] = {
     "DotProductAttention": _attended, "AdaptiveAveragePool": _pooled, "AdaptiveMaxPool": _pooled, "Glu": _gated,
     "Inner": _traced, "Cross": _traced,
 }  # fmt: skip

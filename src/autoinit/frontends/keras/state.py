@@ -71,7 +71,8 @@ class Settings:
             keras.config.set_floatx(self._floatx)
         if self._seeds is not None:
             variable, before = self._seeds
-            if before is not None and not np.array_equal(values_of(variable), before):
+            now = values_of(variable)
+            if before is not None and (now is None or not np.array_equal(now, before)):
                 variable.assign(before)
 
 

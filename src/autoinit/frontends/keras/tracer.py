@@ -11,7 +11,6 @@ Requirements this file lives by:
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -24,8 +23,9 @@ from keras.src import backend
 from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
-from ...core.graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ...core.graph.graph import Constant, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
+from ..base_tracer import BaseTracer
 from ..budget import Budget
 from ..custom import CustomRules
 from ..views import whole_view
@@ -44,18 +44,18 @@ from .variables import as_array, is_float, shape_of, values_of
 from .vocabularies import Vocabularies
 
 
-class Tracer:
+class Tracer(BaseTracer):
     """Records the neutral graph, and the tape, of everything that happens while it is active."""
 
     def __init__(
         self, parameters: dict[str, Any], custom: CustomRules, training: bool, budget: Budget | None = None
     ) -> None:
-        self.graph, self.tape = Graph(), Tape()
+        super().__init__()
+        self.tape = Tape()
         self.training = training
         self.custom = custom
         self.names = {id(v): name for name, v in parameters.items()}
-        self.module, self.depth, self.occurrence = "", 0, 0
-        self.suppressed = 0
+        self.depth = 0
         self.marking: Marking | None = None
         """Puts subtractions behind activations, if they are to be centred."""
         self.budget = Budget() if budget is None else budget
@@ -66,23 +66,13 @@ class Tracer:
         self.private: Copies = {}
         self._paused = 0
         self._thread = get_ident()
-        self.counts: Counter[tuple[str, str]] = Counter()
         self.replay = Replay(self.tape)
         self.vocabularies = Vocabularies()
         self._references: dict[int, Reference] = {}
         self._leaves: dict[int, KerasTensor] = {}
-        self._next = 0
         self.graph.ancestry = TapeAncestry(self)
 
     # --- tensors and what they stand for ---------------------------------------------------------------------------
-
-    def value(self, shape: Any) -> Value:
-        self._next += 1
-        return Value(self._next, tuple(int(n) for n in shape))
-
-    def add(self, node: Node) -> None:
-        if not self.suppressed:
-            self.graph.nodes.append(node)
 
     def set(self, tensor: KerasTensor, reference: Reference) -> None:
         self._references[id(tensor)] = reference
@@ -233,8 +223,7 @@ class Tracer:
 
     def record(self, op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any, whole: bool) -> Any:
         name = type(op).__name__
-        self.counts[self.module, name] += 1
-        self.occurrence = self.counts[self.module, name]
+        self.occurrence = self.counted(name)
         made = output_tensors(outputs)
         entry = Entry(op, args, kwargs, made, self.module, name, self.occurrence, whole)
         self.tape.add(entry)
@@ -326,8 +315,7 @@ class Tracer:
             f"{_first_lines(error)}); simulated as a whole, its weights are left alone"
         )
         name = type(op).__name__
-        self.counts[self.module, name] += 1
-        self.occurrence = self.counts[self.module, name]
+        self.occurrence = self.counted(name)
         made = output_tensors(outputs)
         self.tape.add(Entry(op, args, kwargs, made, self.module, name, self.occurrence, isinstance(op, layers.Layer)))
         self.opaque(Call(self, op, args, kwargs, made))
@@ -357,18 +345,13 @@ class Tracer:
 
     def own_node(self, rule: Any, owner: Any, op: Any, args: Any, kwargs: Any, outputs: Any, name: str) -> Any:
         """One node for a layer or function that has a rule of the user's own."""
-        self.counts[self.module, name] += 1
-        occurrence = self.counts[self.module, name]
+        occurrence = self.counted(name)
         made = output_tensors(outputs)
         if op is not None:
             self.tape.add(Entry(op, args, kwargs, made, self.module, name, occurrence, True))
         given = [args, *(v for k, v in kwargs.items() if not k.endswith("mask"))]
         references = tuple(self.reference(t) for t in flattened(given) if is_tensor(t))
-        values = tuple(self.value(t.shape) for t in made)
-        attrs = {"rule": rule, "owner": owner, "users_own": True, "scale_free": False}
-        self.add(Node("custom", references, values, attrs, self.module, name, occurrence))
-        for tensor, value in zip(made, values, strict=True):
-            self.set(tensor, value)
+        self.custom_node(references, made, name, occurrence, rule=rule, owner=owner)
         return outputs
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
+from ...core.plan.measured import Key
+from ..base import Statistics
 from ..custom import CustomRules
 from ..lock import WALKING
 from .inputs import Leaf, call_arguments
-from .measure import Key, replayed
+from .measure import replayed
 from .state import looking
 from .tape import Entry, flattened
-from .variables import as_array, parameters_of
+from .variables import as_array
 from .walk import Walk, walk
-
-Statistics = tuple[float, float, int]
-"""Mean, variance, and how many entries are not finite."""
 
 
 class Probe:
@@ -28,6 +28,10 @@ class Probe:
     def __init__(self, model: Any, training: bool) -> None:
         self.model, self.training = model, training
         self._walk: Walk | None = None
+
+    def attach(self, seen: Callable[[Any], None]) -> Callable[[], None]:
+        """Nothing to attach to: see `calls_back`."""
+        return lambda: None
 
     def aside(self) -> AbstractContextManager[None]:
         """Where the model can be analysed in the middle of a training step: anywhere, once its weights are there."""
@@ -78,8 +82,3 @@ def statistics(value: Any) -> Statistics:
         return float("nan"), float("nan"), bad
     mean = float(x.mean(dtype=np.float64))
     return mean, float(np.square(x - x.dtype.type(mean)).mean(dtype=np.float64)), 0
-
-
-def parameter_shapes(model: Any) -> dict[str, tuple[int, ...]]:
-    """The parameters that a plan of `model` names."""
-    return {name: tuple(v.shape) for name, v in parameters_of(model).items()}

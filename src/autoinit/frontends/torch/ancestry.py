@@ -10,11 +10,9 @@ import torch
 from numpy.typing import NDArray
 
 from ...core.graph.graph import Value
-from .origins import LARGEST, Origin, run_once
+from ..base_ancestry import LARGEST, MOST_OPS, share
+from .origins import Origin, run_once
 from .running import as_array
-
-MOST_OPS = 400
-"""A value that needs more ops than this since the last weights is not traced back."""
 
 Draw = Callable[..., NDArray[Any] | None]
 """(value) -> a sample of it; (value, True) a complex one."""
@@ -41,7 +39,7 @@ class OriginAncestry:
 
     def related(self, one: Value, other: Value) -> bool:
         a, b = (self._origin.get(v.id) for v in (one, other))
-        return a is not None and b is not None and bool((a.leaves or frozenset()) & (b.leaves or frozenset()))
+        return a is not None and b is not None and share(a.leaves, b.leaves)
 
     def size(self, value: Value, known: dict[Any, Any]) -> float:
         total, seen, waiting = 0, set(), [self._origin[value.id]]
@@ -62,7 +60,8 @@ class OriginAncestry:
         def ask(origin: Origin) -> torch.Tensor:
             if origin not in known:
                 known[origin] = self._made(origin, draw, ask, len(known))
-            return known[origin]
+            found: torch.Tensor = known[origin]
+            return found
 
         try:
             with torch.no_grad():

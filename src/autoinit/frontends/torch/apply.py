@@ -1,11 +1,8 @@
-"""Put a plan into a model: all of it, or nothing.
-
-What can be found out beforehand is: names, shapes, devices, dtypes, fillings. Then the old values are copied, and only
-then the new ones are drawn, straight into the parameters' own memory; whatever goes wrong from there on is undone.
-"""
+"""Put a plan into a model: values are drawn straight into the parameters' own memory, or into that of their shards."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -13,9 +10,9 @@ import torch
 from torch import nn
 
 from ...core.drawing import Draw
-from ...core.plan.plan import ParameterPlan, Plan
+from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
-from ..transaction import Transaction
+from ..base_apply import Application, Step, Write
 from .centre import write_centred
 from .centring import prepared
 from .filling import can_be_drawn, fill
@@ -27,102 +24,85 @@ from .shards import Local, local_of
 from .transformers_marks import mark_for_transformers
 
 
-def apply(plan: Plan, model: nn.Module, seed: int) -> nn.Module:
-    parameters = dict(Names(model).all_parameters())
-    for entry in plan.changed():
-        for parameter in _under(entry, parameters):
-            _fits(entry, parameter, plan)
-        for part in entry.parts:
-            if part.kind == "centre":
-                _is_there(plan[part.of], parameters.get(part.of))
-    todo = [
-        Write(entry, parameter, local_of(entry.name, parameter), _draw(plan, entry, parameter, seed))
-        for entry in plan.changed()
-        for parameter in _under(entry, parameters)
-        if parameter.requires_grad
-    ]
-    filling = fillings(plan, model, seed)
-    centring = prepared(plan, model)
-    old = [held(local.tensor) for _, local, _ in filling]
-    before = [held(write.local.tensor) for write in todo]
-    drawn = {write.entry.name: write.draw for write in todo}
-    with Transaction() as writes:
-        for (name, local, write_it), values in zip(filling, old, strict=True):
-            writes.undo(name, partial(put_back, local.tensor, values))
-            write_it()
-            writes.breathe()
-        for write, values in zip(todo, before, strict=True):
-            writes.undo(write.entry.name, partial(put_back, write.local.tensor, values))
-            fill(write.local.tensor, write.draw, write.local.low)
-            writes.breathe()
-        for write in todo:
-            for part in write.entry.parts:
-                if part.kind == "centre":
-                    write_centred(write.entry, part, write.local, parameters[part.of], drawn.get(part.of))
-                    writes.breathe()
-        for centre in centring:
-            centre(writes)
-    mark_for_transformers(model, [write.parameter for write in todo])
-    tensors = tensors_of(model) if filling else {}
-    mark_written(model, [*(write.parameter for write in todo), *(tensors[name] for name, _, _ in filling)])
+def apply(plan: PlanData, model: nn.Module, seed: int) -> nn.Module:
+    drawn = [write.parameter for write in TensorApplication(plan, seed, model).run()]
+    mark_for_transformers(model, drawn)
+    tensors = tensors_of(model) if plan.fills else {}
+    mark_written(model, [*drawn, *(tensors[name] for name in plan.fills)])
     return model
 
 
 @dataclass(frozen=True)
-class Write:
-    """What is done to one parameter."""
+class TensorWrite(Write[nn.Parameter]):
+    """What is done to one parameter: to that part of it which lies in this process."""
 
-    entry: ParameterPlan
-    parameter: nn.Parameter
     local: Local
-    draw: Draw
+    values: Draw
 
 
-def _under(entry: ParameterPlan, parameters: dict[str, nn.Parameter]) -> list[nn.Parameter]:
-    """The parameter; several, if it had several names when it was planned and the model has it no longer tied."""
-    found = {id(p): p for p in map(parameters.get, (entry.name, *entry.aliases)) if p is not None}
-    if not found:
-        _is_there(entry, None)
-    return list(found.values())
+class TensorApplication(Application[nn.Parameter, TensorWrite]):
+    def __init__(self, plan: PlanData, seed: int, model: nn.Module) -> None:
+        super().__init__(plan, seed, dict(Names(model).all_parameters()))
+        self.model = model
+        self.drawn: dict[str, Draw] = {}
+
+    def shape(self, parameter: nn.Parameter) -> torch.Size | None:
+        return None if nn.parameter.is_lazy(parameter) else parameter.shape
+
+    def is_frozen(self, parameter: nn.Parameter) -> bool:
+        return not parameter.requires_grad
+
+    def there(self, entry: ParameterPlan, parameter: nn.Parameter | None) -> nn.Parameter:
+        found = super().there(entry, parameter)
+        if found.device.type == "meta":
+            raise PlanError("a parameter on the meta device has no memory to write to", where=entry.name,
+                            received="device meta",
+                            fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
+        if found.layout is not torch.strided:
+            raise PlanError("a sparse parameter cannot be written entry by entry", where=entry.name,
+                            received=str(found.layout), fix="p.to_dense(), or skip it")  # fmt: skip
+        return found
+
+    def refuse(self, entry: ParameterPlan, parameter: nn.Parameter) -> None:
+        super().refuse(entry, parameter)
+        kinds = {part.drawn_as(self.plan.distribution) for part in entry.parts}
+        if not can_be_drawn(parameter.dtype):
+            raise PlanError("weights of this type cannot be drawn", where=entry.name, received=str(parameter.dtype),
+                            fix="initialize in a floating or complex type and convert afterwards, or "
+                            "skip it")  # fmt: skip
+        if kinds & {"orthogonal", "centre"} and overlapping(parameter):
+            what = "be orthogonal" if "orthogonal" in kinds else "cancel a mean for each output"
+            raise PlanError(f"entries that share their memory cannot {what}", where=entry.name,
+                            received=f"shape {tuple(parameter.shape)}, stride {parameter.stride()}",
+                            fix="another option, or a parameter of its own memory (p.contiguous())")  # fmt: skip
+        if parameter.is_inference() and not torch.is_inference_mode_enabled():
+            raise PlanError("a parameter that was made in inference mode cannot be written", where=entry.name,
+                            received="an inference tensor",
+                            fix="build the model outside of torch.inference_mode")  # fmt: skip
+
+    def write_of(self, entry: ParameterPlan, parameter: nn.Parameter) -> TensorWrite:
+        values = Draw(entry, self.plan.distribution, self.seed, self.plan.exact, pairs=parameter.is_complex())
+        self.drawn[entry.name] = values
+        return TensorWrite(entry, parameter, local_of(entry.name, parameter), values)
+
+    def held(self, write: TensorWrite) -> Callable[[], None]:
+        return _kept(write.local)
+
+    def draw(self, write: TensorWrite) -> None:
+        fill(write.local.tensor, write.values, write.local.low)
+
+    def centre(self, write: TensorWrite) -> None:
+        for part in write.centring:
+            write_centred(write.entry, part, write.local, self.parameters[part.of], self.drawn.get(part.of))
+
+    def first(self, writes: list[TensorWrite]) -> list[Step]:
+        """Tensors that had no memory when they were planned get what their constructors write."""
+        found = fillings(self.plan, self.model, self.seed)
+        return [Step(name, write, _kept(local)) for name, local, write in found]
+
+    def last(self) -> list[Step]:
+        return prepared(self.plan, self.model)
 
 
-def _draw(plan: Plan, entry: ParameterPlan, parameter: torch.Tensor, seed: int) -> Draw:
-    return Draw(entry, plan.distribution, seed, plan.exact, pairs=parameter.is_complex())
-
-
-def _fits(entry: ParameterPlan, parameter: torch.Tensor | None, plan: Plan) -> None:
-    """Raise if the parameter is not the planned one, or cannot hold what is planned for it."""
-    parameter = _is_there(entry, parameter)
-    kinds = {part.drawn_as(plan.distribution) for part in entry.parts}
-    if not can_be_drawn(parameter.dtype):
-        raise PlanError("weights of this type cannot be drawn", where=entry.name, received=str(parameter.dtype),
-                        fix="initialize in a floating or complex type and convert afterwards, or skip it")  # fmt: skip
-    if kinds & {"orthogonal", "centre"} and overlapping(parameter):
-        what = "be orthogonal" if "orthogonal" in kinds else "cancel a mean for each output"
-        raise PlanError(f"entries that share their memory cannot {what}", where=entry.name,
-                        received=f"shape {tuple(parameter.shape)}, stride {parameter.stride()}",
-                        fix="another option, or a parameter of its own memory (p.contiguous())")  # fmt: skip
-    if parameter.is_inference() and not torch.is_inference_mode_enabled():
-        raise PlanError("a parameter that was made in inference mode cannot be written", where=entry.name,
-                        received="an inference tensor",
-                        fix="build the model outside of torch.inference_mode")  # fmt: skip
-
-
-def _is_there(entry: ParameterPlan, parameter: torch.Tensor | None) -> torch.Tensor:
-    if parameter is None:
-        raise PlanError("the model has no parameter of that name", where="Plan.apply", received=entry.name,
-                        fix="apply a plan to the model it was made for")  # fmt: skip
-    shape = None if nn.parameter.is_lazy(parameter) else list(parameter.shape)
-    if shape != list(entry.shape):
-        found = "no shape yet (lazy)" if shape is None else str(tuple(shape))
-        raise PlanError("the parameter has another shape than in the plan", where=entry.name,
-                        received=f"{found}, planned {tuple(entry.shape)}",
-                        fix="make a new plan for this model")  # fmt: skip
-    if parameter.device.type == "meta":
-        raise PlanError("a parameter on the meta device has no memory to write to", where=entry.name,
-                        received="device meta",
-                        fix="model.to_empty(device='cpu') first, then apply the plan")  # fmt: skip
-    if parameter.layout is not torch.strided:
-        raise PlanError("a sparse parameter cannot be written entry by entry", where=entry.name,
-                        received=str(parameter.layout), fix="p.to_dense(), or skip it")  # fmt: skip
-    return parameter
+def _kept(local: Local) -> Callable[[], None]:
+    return partial(put_back, local.tensor, held(local.tensor))

@@ -1,4 +1,4 @@
-"""One op call, as lowerings see it: its arguments by name, and ways to put nodes into the graph."""
+"""One ATen op call, as lowerings see it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from ...core.graph.graph import Constant, Node, Reference, Value
+from ...core.graph.graph import Constant
+from ..base_call import BaseCall
 from .known import carries_signal, constant_of
 from .leaves import tensors_in
 from .running import runner
@@ -17,49 +18,25 @@ if TYPE_CHECKING:
     from .tracer import Tracer
 
 
-class Call:
+class Call(BaseCall["Tracer"]):
     """One op call, as lowerings see it."""
 
-    __slots__ = ("args", "func", "kwargs", "name", "outputs", "tensors", "tracer", "values")
+    __slots__ = ("args", "func", "kwargs", "tensors")
 
     def __init__(self, tracer: Tracer, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: list[Any]):
-        self.tracer, self.func, self.args, self.kwargs = tracer, func, args, kwargs
-        self.outputs = outputs
-        self.name = op_name(func)
+        super().__init__(tracer, op_name(func), arguments(func, args, kwargs), outputs)
+        self.func, self.args, self.kwargs = func, args, kwargs
         self.tensors = tensors_in((args, kwargs))
-        self.values = arguments(func, args, kwargs)
 
-    def __getitem__(self, name: str) -> Any:
-        return self.values[name]
+    @staticmethod
+    def is_traced(item: Any) -> bool:
+        return isinstance(item, torch.Tensor)
 
-    def get(self, name: str, default: Any = None) -> Any:
-        value = self.values.get(name, default)
-        return default if value is None else value
-
-    def emit(self, op: str, inputs: list[Any], outputs: list[Any] | None = None, **attrs: Any) -> list[Value]:
-        """Add a node. Inputs: tensors, references, numbers or None; outputs: shapes or tensors (default: the op's)."""
-        tracer = self.tracer
-        references: list[Reference] = []
-        scalars: dict[int, float] = {}
-        for k, item in enumerate(inputs):
-            if isinstance(item, torch.Tensor):
-                references.append(tracer.reference(item))
-            elif isinstance(item, (int, float, bool, complex)):
-                references.append(None)
-                scalars[k] = abs(item) if isinstance(item, complex) else float(item)
-            else:
-                references.append(item)
-        if scalars:
-            attrs["scalars"] = scalars
-        targets = self.outputs if outputs is None else outputs
-        made = [tracer.value(t.shape if isinstance(t, torch.Tensor) else t) for t in targets]
-        call = tracer.occurrence if any(isinstance(t, torch.Tensor) for t in targets) else 0
-        first = next((k for k, out in enumerate(self.outputs) if targets and out is targets[0]), 0)
-        tracer.add(Node(op, tuple(references), tuple(made), attrs, tracer.module, self.name, call, first))
-        for target, value in zip(targets, made, strict=True):
-            if isinstance(target, torch.Tensor):
-                tracer.set(target, value)
-        return made
+    @staticmethod
+    def number(item: Any) -> float | None:
+        if isinstance(item, (int, float)):
+            return float(item)
+        return abs(item) if isinstance(item, complex) else None
 
     def unknown(self) -> None:
         """A node without a rule: it is simulated with the real op, or passed through. Integers become constants."""
@@ -82,8 +59,3 @@ class Call:
                 self.tracer.set(out, Constant(tuple(out.shape), lambda: None))
             else:
                 constant_of(self.tracer, out)
-
-    def alias(self, source: Any, output: int = 0) -> None:
-        """The output is the same thing as `source` (a reference or a tensor)."""
-        reference = self.tracer.reference(source) if isinstance(source, torch.Tensor) else source
-        self.tracer.set(self.outputs[output], reference)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from copyreg import __newobj__  # type: ignore[attr-defined]
-from functools import cache
 from typing import Any
 
 import torch
@@ -43,11 +42,17 @@ class Centered(nn.Module):
         return (_empty, (self.original,), *made[2:]) if made[0] is __newobj__ else made
 
 
-@cache
+_CLASSES: dict[type[nn.Module], type[nn.Module]] = {}
+
+
 def centred_class(original: type[nn.Module]) -> type[nn.Module]:
     """The class of centred modules of a class."""
-    name = f"Centered{original.__name__}"
-    return type(name, (Centered, original), {"original": original, "__module__": original.__module__})
+    if original not in _CLASSES:
+        name = f"Centered{original.__name__}"
+        _CLASSES[original] = type(
+            name, (Centered, original), {"original": original, "__module__": original.__module__}
+        )
+    return _CLASSES[original]
 
 
 def _empty(original: type[nn.Module]) -> nn.Module:

@@ -11,11 +11,10 @@ import torch
 from torch import nn
 
 from ...core.graph.activation_calls import is_activation
-from ...core.graph.graph import Reference, Site, Value
-from ...core.plan.plan import CenterPlan, Plan
-from ...core.solve.activation_centring import put_behind
-from ...errors import PlanError
-from ..transaction import Transaction
+from ...core.graph.graph import Reference, Site
+from ...core.plan.plan import PlanData
+from ..base_apply import Step, another_activation
+from ..base_centring import add_site, gave
 from .centred import SHIFT, Centered, as_it_was, can_be_centred, centre, centred_class, function_of
 from .inputs import device_of
 from .names import Names
@@ -69,14 +68,11 @@ class Marking:
         tracer, graph = self.tracer, self.tracer.graph
         nodes = graph.nodes[known.nodes :]
         y = tracer.reference(tracer.incoming(output))
-        if any(y == site.node.outputs[0] for site in graph.sites[known.sites :]):  # what an inner one gave
+        if gave(graph, known.sites, y) or not is_activation(nodes, known.x, y):
             return None
-        if not is_activation(nodes, known.x, y):
-            return None
-        self._forget(known.sites)
         number = torch.zeros(())
         made = torch.sub(output, number)
-        self._add(Site(name, function_of(module), graph.nodes[-1], nodes, number.fill_), y)
+        add_site(graph, Site(name, function_of(module), graph.nodes[-1], nodes, _teller(number)), y, known.sites)
         return made
 
     def _centred_already(self, name: str, module: nn.Module, output: torch.Tensor, known: Open) -> None:
@@ -86,42 +82,28 @@ class Marking:
         assert known.number is not None
         if len(graph.nodes) <= known.nodes or self.tracer.reference(self.tracer.incoming(output)) != node.outputs[0]:
             return
-        self._forget(known.sites)
-        site = Site(name, function_of(module), node, graph.nodes[known.nodes : -1], known.number.fill_, known.present)
-        self._add(site, node.inputs[0])
-
-    def _add(self, site: Site, y: Reference) -> None:
-        assert isinstance(y, Value)
-        put_behind(site, y)
-        self.tracer.graph.sites.append(site)
-
-    def _forget(self, first: int) -> None:
-        """The outer module is the activation: what is inside of it is a part of that."""
-        for site in self.tracer.graph.sites[first:]:
-            site.tell(site.present or 0.0)
-            site.node.attrs["unreal"] = site.present is None
-        del self.tracer.graph.sites[first:]
+        inner, tell = graph.nodes[known.nodes : -1], _teller(known.number)
+        site = Site(name, function_of(module), node, inner, tell, known.present)
+        add_site(graph, site, node.inputs[0], known.sites)
 
 
-def prepared(plan: Plan, model: nn.Module) -> list[Callable[[Transaction], None]]:
+def _teller(number: torch.Tensor) -> Callable[[float], None]:
+    def tell(shift: float) -> None:
+        number.fill_(shift)
+
+    return tell
+
+
+def prepared(plan: PlanData, model: nn.Module) -> list[Step]:
     """What centres the planned activations, after everything that can go wrong was looked at."""
     modules = Names(model).modules()
     device = device_of(model)
-    todo: list[Callable[[Transaction], None]] = []
+    todo = []
     for center in plan.centers:
         module = modules.get(center.place)
         if module is None or not can_be_centred(module) or function_of(module) != center.function:
-            found = "no module" if module is None else type(module).__name__
-            raise PlanError("the model has another activation there than in the plan", where=center.place,
-                            received=f"{found}, planned {center.function}",
-                            fix="apply a plan to the model it was made for")  # fmt: skip
+            raise another_activation(center, "no module" if module is None else type(module).__name__)
         if not isinstance(module, Centered):
             centred_class(type(module))  # a class that cannot be derived from says so now
-        todo.append(partial(_centre, module, center, device))
+        todo.append(Step(center.place, partial(centre, module, float(center.shift), device), as_it_was(module)))
     return todo
-
-
-def _centre(module: nn.Module, center: CenterPlan, device: torch.device | str, writes: Transaction) -> None:
-    writes.undo(center.place, as_it_was(module))
-    centre(module, float(center.shift), device)
-    writes.breathe()

@@ -8,14 +8,15 @@ from typing import Any
 from torch import nn
 
 from ...core.options import Options
-from ...core.plan.plan import Plan
-from ...core.solve.build import build_plan
-from ...core.solve.interpreter import propagate
+from ...core.plan.measured import Moments
+from ...core.plan.plan import PlanData
 from ...core.solve.outcome import RuleSet
 from ...errors import ModelError
+from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
+from .centred import centred_activation, on_arrays
 from .inputs import call_arguments
 from .materialise import without_memory
 from .measure import record
@@ -23,6 +24,7 @@ from .names import Names, parameters_of, tensors_of, unwrapped
 from .preflight import preflight
 from .shards import refuse_shards
 from .walk import walk
+from .watching import Probe
 
 NAME = "torch"
 
@@ -41,21 +43,23 @@ def identities(model: nn.Module) -> dict[str, int]:
     return {name: id(p) for name, p in Names(model).all_parameters()}
 
 
+def shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
+    """The parameters that a plan of `model` names."""
+    return {name: tuple(p.shape) for name, p in parameters_of(model).items()}
+
+
 def names(model: nn.Module) -> set[str]:
     """Names of all parameters and modules."""
     return {*tensors_of(model), *Names(model).modules()}
 
 
-def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> Plan:
+def analyse(
+    model: nn.Module, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool
+) -> PlanData:
     model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
     if not any(True for _ in model.parameters()):
-        raise ModelError(
-            "the model has no parameters, so there is nothing to initialize",
-            where=type(model).__name__,
-            received="0 parameters",
-            fix="give a model with weights (lazy modules: run one forward first)",
-        )
+        raise no_parameters(model, "give a model with weights (lazy modules: run one forward first)")
     parameters = parameters_of(model)
     lazy = [n for n, p in parameters.items() if nn.parameter.is_lazy(p)]
     if lazy:
@@ -67,32 +71,23 @@ def analyse(model: nn.Module, inputs: Any, options: Options, rules: RuleSet, cus
         )
     refuse_shards(parameters)
     with no_garbage_collection():
-        graph, signals = walk(
-            model, args, kwargs, options, custom, centring=options.center == "activation" and not check
-        )
-        outcome = propagate(graph, signals, options, rules, check)
-        made = build_plan(graph, outcome, options, model=type(model).__name__, framework=NAME, check=check)
+        graph, signals = walk(model, args, kwargs, options, custom, centring=marks_activations(options, check))
+        made = planned(graph, signals, options, rules, model=type(model).__name__, framework=NAME, check=check)
         return made if check else replace(made, fills=without_memory(made, model, options))
 
 
-def measure(
-    model: nn.Module, inputs: Any, options: Options, seed: int
-) -> dict[tuple[str, str, int, int], tuple[float, float]]:
+def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> Moments:
     model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
     refuse_shards(parameters_of(model))
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
+def probe(model: nn.Module, training: bool) -> Probe:
+    return Probe(model, training)
+
+
 __all__ = [
-    "NAME",
-    "CustomRules",
-    "analyse",
-    "apply",
-    "frozen",
-    "identities",
-    "measure",
-    "names",
-    "preflight",
-    "understands",
-]
+    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
+    "preflight", "probe", "shapes", "understands",
+]  # fmt: skip

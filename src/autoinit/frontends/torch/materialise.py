@@ -14,7 +14,7 @@ from torch import nn
 from ...core.drawing import Draw
 from ...core.drawing.words import key_of
 from ...core.options import Options
-from ...core.plan.plan import Plan
+from ...core.plan.plan import PlanData
 from ...errors import PlanError
 from .memory import distinct
 from .names import tensors_of
@@ -25,7 +25,7 @@ from .shards import Local, local_of
 NAMED = 5
 
 
-def without_memory(plan: Plan, model: nn.Module, options: Options) -> list[str]:
+def without_memory(plan: PlanData, model: nn.Module, options: Options) -> list[str]:
     """Names of tensors that have no memory now, and that the plan does not draw in full."""
     drawn = {
         name
@@ -40,7 +40,7 @@ def without_memory(plan: Plan, model: nn.Module, options: Options) -> list[str]:
     ]
 
 
-def fillings(plan: Plan, model: nn.Module, seed: int) -> list[tuple[str, Local, Callable[[], None]]]:
+def fillings(plan: PlanData, model: nn.Module, seed: int) -> list[tuple[str, Local, Callable[[], None]]]:
     """(name, what is written to, what writes): after everything that can go wrong was looked at."""
     if not plan.fills:
         return []
@@ -60,7 +60,8 @@ def fillings(plan: Plan, model: nn.Module, seed: int) -> list[tuple[str, Local, 
                         where="Plan.apply", received=", ".join(unknown[:NAMED]) + more,
                         fix="build the model under `with autoinit.meta():`, which remembers what constructors write; "
                         "or write them yourself, and leave them out of the plan: skip=[...]")  # fmt: skip
-    made, seen = [], set()
+    made: list[tuple[str, Local, Callable[[], None]]] = []
+    seen = set()
     for name in plan.fills:
         if id(tensors[name]) not in seen:
             seen.add(id(tensors[name]))

@@ -14,7 +14,9 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
+from ...core.plan.measured import Key
 from ...errors import TraceError
+from .autograd import below_autograd, below_if_possible
 from .inputs import real_tensor
 from .lowering import has_lowering
 from .own_memory import OwnMemory
@@ -23,9 +25,7 @@ from .schema import op_name
 from .shadow import Shadow
 from .state import announce_modules, set_mode, undisturbed
 from .structures import mapped
-from .tracer import SILENT, _decomposes, below_autograd
-
-Key = tuple[str, str, int, int]
+from .tracer import SILENT, _decomposes
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Recorder(TorchDispatchMode):
         self, wanted: set[Key] | None, observe: Callable[..., Any] | None = None,
         take: Callable[[torch.Tensor], Any] | None = None, random: PrivateRandom | None = None,
     ) -> None:  # fmt: skip
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.random = random or PrivateRandom(None)
         self.memory = OwnMemory()
         self.counts: Counter[tuple[str, str]] = Counter()
@@ -104,24 +104,15 @@ def record(
     wanted: set[Key] | None = None, observe: Callable[..., Any] | None = None,
 ) -> Recording:  # fmt: skip
     """One forward of the real model on noise (or the user's batch); the model's state is as before afterwards."""
-    settings: dict[str, Any] = {"training": training, "seed": seed, "wanted": wanted, "observe": observe}
-    try:
-        return _record(model, args, kwargs, below=True, **settings)
-    except TraceError as error:
-        if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
-            return _record(model, args, kwargs, below=False, **settings)
-        raise
 
+    def recorded(below: bool) -> Recording:
+        rng = np.random.default_rng(seed)
+        real_args, real_kwargs = mapped(lambda a: real_tensor(a, model, rng), (args, kwargs))
+        recorder = Recorder(wanted, observe, random=PrivateRandom(seed))
+        run(model, real_args, real_kwargs, recorder, below, training)
+        return recorder.recording
 
-def _record(
-    model: nn.Module, args: list[Any], kwargs: dict[str, Any], *, training: bool, seed: int, wanted: set[Key] | None,
-    observe: Callable[..., Any] | None, below: bool,
-) -> Recording:  # fmt: skip
-    rng = np.random.default_rng(seed)
-    real_args, real_kwargs = mapped(lambda a: real_tensor(a, model, rng), (args, kwargs))
-    recorder = Recorder(wanted, observe, random=PrivateRandom(seed))
-    run(model, real_args, real_kwargs, recorder, below, training)
-    return recorder.recording
+    return below_if_possible(recorded)
 
 
 def run(

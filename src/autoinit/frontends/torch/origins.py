@@ -16,14 +16,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from ..base_ancestry import LARGEST, union
 from .private_random import PrivateRandom, is_random
 from .schema import op_name
 
-LARGEST = 2**23
-"""Tensors with more entries are not sampled."""
 DEEPEST = 60
 """So many float ops before a question are run; what lies further back is drawn."""
-MOST_LEAVES = 4
 DRAWS = 31
 """A single random number is the median of so many draws."""
 
@@ -160,7 +158,7 @@ class Origins:
             origin.leaves = frozenset((origin,))
             self._leaf_tensors[origin] = like
         else:
-            origin.leaves = frozenset() if name in FILLED else _union(parts)
+            origin.leaves = frozenset() if name in FILLED else union(part.leaves for part in parts)
         return origin
 
     def written(self, func: Any, operands: list[Any], spec: Any, at: int, target: torch.Tensor) -> Origin:
@@ -170,7 +168,7 @@ class Origins:
         if root is not target:
             before = self.of(root)
             whole = Origin(root, known=before.known and origin.known, weight=before.weight and origin.weight)
-            whole.leaves = _union([before, origin])
+            whole.leaves = union((before.leaves, origin.leaves))
             whole.read, whole.sources = _with_part(before, origin, root, target), (before, origin)
             self._writes[id(root)] = self._writes.get(id(root), 0) + 1
             self._put(root, whole)
@@ -221,15 +219,6 @@ def _is_op(func: Any) -> bool:
     return getattr(func, "_schema", None) is not None
 
 
-def _union(parts: list[Origin]) -> frozenset[Origin] | None:
-    leaves: frozenset[Origin] = frozenset()
-    for part in parts:
-        if part.leaves is None:
-            return None
-        leaves |= part.leaves
-    return leaves if len(leaves) <= MOST_LEAVES else None
-
-
 def _view_of(base: Origin, root: torch.Tensor, view: torch.Tensor) -> Origin:
     origin = Origin(view, known=base.known, weight=base.weight)
     origin.leaves, origin.sources = base.leaves, (base,)
@@ -276,7 +265,8 @@ def _computed(origin: Origin, memo: Memo, depth: int) -> torch.Tensor | None:
     try:
         with torch.no_grad():
             if origin.read is not None:
-                return origin.read(ask)
+                read: torch.Tensor | None = origin.read(ask)
+                return read
             return None if origin.call is None else run_once(origin, ask, len(memo))
     except Exception:
         return None

@@ -124,7 +124,8 @@ def _dropout(feature: bool, alpha: bool, in_place: bool) -> Callable[[torch.Gene
     """x * noise (+ b): noise is Bernoulli over its mean; with alpha, the mean and variance of a SELU are kept."""
 
     def run(generator: torch.Generator, values: dict[str, Any]) -> torch.Tensor:
-        x, rate = values["input" if "input" in values else "self"], float(values["p"])
+        x: torch.Tensor = values["input" if "input" in values else "self"]
+        rate = float(values["p"])
         if rate == 0.0 or not values["train"] or x.numel() == 0:
             return x
         if rate == 1.0:

@@ -15,7 +15,7 @@ def op_name(func: Any) -> str:
     schema = getattr(func, "_schema", None)
     if schema is None:
         return str(getattr(func, "__name__", func))
-    return schema.name.replace("::", ".")
+    return str(schema.name).replace("::", ".")
 
 
 @cache

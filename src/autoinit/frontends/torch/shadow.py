@@ -81,9 +81,9 @@ class Shadow:
         found = self._made.get(id(value))
         if found is not None:
             return found
-        kind = self._kinds.get(cls, False)
-        if kind is False:
-            kind = self._kinds[cls] = self._kind(cls)
+        if cls not in self._kinds:
+            self._kinds[cls] = self._kind(cls)
+        kind = self._kinds[cls]
         if kind is None or len(self._originals) > MOST_OBJECTS:
             return value
         made = kind(value)
@@ -261,7 +261,8 @@ class Shadow:
 
     def _tensor(self, value: torch.Tensor) -> torch.Tensor:
         """A parameter's stand-in has its class, memory and attributes; other tensors are copied."""
-        if isinstance(value, FakeTensor) or is_traceable_wrapper_subclass(value):
+        wraps: bool = is_traceable_wrapper_subclass(value)  # as a bool: for mypy there is no such tensor
+        if isinstance(value, FakeTensor) or wraps:
             return value
         if value.layout is not torch.strided:
             return value if isinstance(value, nn.Parameter) else value.detach().clone()

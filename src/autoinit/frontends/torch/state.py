@@ -84,9 +84,13 @@ def announce_modules(shadow: Shadow, enter: Enter, leave: Leave) -> None:
             return leave(name, made, original, args, output)
 
         names = vars(module)
-        names["_forward_pre_hooks"] = OrderedDict({OURS: before, **module._forward_pre_hooks})
-        names["_forward_hooks"] = OrderedDict({OURS: after, **module._forward_hooks})
-        names["_forward_hooks_always_called"] = OrderedDict({OURS: True, **module._forward_hooks_always_called})
+        ours = {
+            "_forward_pre_hooks": before,
+            "_forward_hooks": after,
+            "_forward_hooks_always_called": True,
+        }
+        for kind, hook in ours.items():
+            names[kind] = OrderedDict([(OURS, hook), *names[kind].items()])
 
 
 def convert_in_place(shadow: Shadow) -> None:

@@ -47,7 +47,12 @@ def mapped(function: Callable[[Any], Any], structure: Any, where: str = "inputs"
 def leaves(structure: Any) -> list[Any]:
     """Tensors, arrays and `Input`s, each once."""
     found: list[Any] = []
-    mapped(lambda leaf: found.append(leaf) or leaf, structure)
+
+    def seen(leaf: Any) -> Any:
+        found.append(leaf)
+        return leaf
+
+    mapped(seen, structure)
     return found
 
 

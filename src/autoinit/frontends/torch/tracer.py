@@ -11,9 +11,8 @@ Requirements this file lives by:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,7 +20,8 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
-from ...core.graph.graph import Constant, Graph, Node, Reference, Value
+from ...core.graph.graph import Constant, Reference, Value
+from ..base_tracer import BaseTracer
 from ..budget import Budget
 from .ancestry import OriginAncestry
 from .call import Call
@@ -49,7 +49,7 @@ RESHAPED_IN_PLACE = {"aten.resize_", "aten.resize_as_"}
 SILENT = {"prim.device", "aten.sym_size", "aten.sym_stride", "aten.sym_numel", "aten.is_contiguous", "aten.size"}
 
 
-class Tracer(TorchDispatchMode):
+class Tracer(BaseTracer, TorchDispatchMode):
     """Records the neutral graph of everything that happens while it is active."""
 
     supports_higher_order_operators = True
@@ -65,14 +65,8 @@ class Tracer(TorchDispatchMode):
         self.budget = budget
         self.random = PrivateRandom(0)
         self.fake_mode = FakeTensorMode(allow_non_fake_inputs=True)
-        self.graph = Graph()
         self.lower, self.has_lowering = lower, has_lowering
         self.failed_at = ""
-        self.module = ""
-        self.occurrence = 0
-        self.suppressed = 0
-        self.counts: Counter[tuple[str, str]] = Counter()
-        self._next = 0
         self._records: dict[int, Record] = {}
         self.parameters = FakeParameters(parameters, stand_ins, self.fake)
         self._shadows: dict[int, torch.Tensor] = {}
@@ -84,14 +78,6 @@ class Tracer(TorchDispatchMode):
         self.ancestry = self.graph.ancestry = OriginAncestry()
 
     # --- tensors in and out ---------------------------------------------------------------------------------------
-
-    def value(self, shape: Any) -> Value:
-        self._next += 1
-        return Value(self._next, tuple(int(n) for n in shape))
-
-    def add(self, node: Node) -> None:
-        if not self.suppressed:
-            self.graph.nodes.append(node)
 
     def fake(self, shape: Any, dtype: torch.dtype, device: Any = "cpu", stride: Any = None) -> torch.Tensor:
         device = torch.device(device)
@@ -161,7 +147,7 @@ class Tracer(TorchDispatchMode):
                 swapped = tree_map(lambda a: inner if a is base else a, (args, kwargs))
                 with self:
                     out = func(*swapped[0], **swapped[1])
-                made = tree_flatten(out)[0][k]
+                made: torch.Tensor = tree_flatten(out)[0][k]
                 self._shadow(tensor, made)
                 return made
         if tensor.device.type == "meta":
@@ -230,9 +216,7 @@ class Tracer(TorchDispatchMode):
         if name in SILENT:
             return func(*tree_map(self._plain, args), **kwargs)
         self.budget.spend(self.module)
-        self.counts[self.module, name] += 1
-        self.occurrence = self.counts[self.module, name]
-        occurrence = self.occurrence
+        occurrence = self.occurrence = self.counted(name)
         flat, spec = tree_flatten((args, kwargs))
         originals = flat
         flat = [self.incoming(a) if isinstance(a, torch.Tensor) else a for a in flat]
@@ -305,7 +289,7 @@ class Tracer(TorchDispatchMode):
             if base is not None and record.base is None:
                 record.base = self._records[id(base)]
                 record.seen = record.base.version
-                record.rebuild = lambda call=call: self._lower_again(call)  # type: ignore[misc]
+                record.rebuild = partial(self._lower_again, call)
 
     def _lower_again(self, call: Call) -> None:
         """A view that is derived anew is no call of the model's: it has no row of its own in a measurement."""
@@ -382,9 +366,3 @@ def _only_parameter_views(tracer: Tracer, tensor: torch.Tensor) -> bool:
     if not isinstance(tensor, FakeTensor) or id(tensor) in tracer._records:
         return False
     return tracer.parameters.is_plain(tensor)
-
-
-@contextmanager
-def below_autograd() -> Iterator[None]:
-    with torch._C._AutoDispatchBelowAutograd():
-        yield

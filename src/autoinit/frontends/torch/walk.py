@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_flatten
 
-from ...core.graph.graph import Graph, Node, Parameter, ParameterView, Value
+from ...core.graph.graph import Graph, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.options import Options
 from ...core.signal.signal import Signal
@@ -22,6 +23,7 @@ from ...errors import TraceError
 from ..budget import Budget
 from ..custom import CustomRules, patched_functions
 from ..shared_setting import Shared
+from .autograd import below_autograd, below_if_possible
 from .centring import Marking
 from .inputs import device_of, dtype_of, real_tensor, signal_of
 from .lowering import has_lowering, lower
@@ -33,7 +35,7 @@ from .remembering.story import Story
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
 from .structures import leaves, mapped
-from .tracer import Tracer, below_autograd
+from .tracer import Tracer
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
@@ -56,12 +58,7 @@ def walk(
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     """Run forward on fake tensors; return the graph and the signals of its inputs."""
     budget = Budget.start(options)
-    try:
-        return _walk(model, args, kwargs, options.training, custom, centring, budget, below=True)
-    except TraceError as error:
-        if "does not require grad" in str(error.__cause__):  # forward differentiates: needs autograd on
-            return _walk(model, args, kwargs, options.training, custom, centring, budget, below=False)
-        raise
+    return below_if_possible(partial(_walk, model, args, kwargs, options.training, custom, centring, budget))
 
 
 def _walk(
@@ -84,7 +81,7 @@ def _walk(
             return torch.as_tensor(item.sample(rng)).to(dtype_of(item, model))
         signal = signal_of(item)
         if signal is None:
-            return item.data if item.layout is torch.strided else item
+            return item.data if isinstance(item, torch.Tensor) and item.layout is torch.strided else item
         dtype = dtype_of(item, model) if isinstance(item, Input) else item.dtype
         device = device_of(model) if isinstance(item, Input) else item.device
         fake = tracer.fake(signal.shape, dtype, device)
@@ -161,14 +158,8 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
     tensors = [t for t in tree_flatten(inputs)[0] if isinstance(t, torch.Tensor)]
     outputs = [t for t in tree_flatten(output)[0] if isinstance(t, torch.Tensor)]
     references = tuple(tracer.reference(tracer.incoming(t)) for t in tensors)
-    values = tuple(tracer.value(t.shape) for t in outputs)
-    tracer.counts[tracer.module, label] += 1
-    ours = isinstance(rule, ScaleFree)
-    attrs = {"rule": rule, "owner": owner, "users_own": not ours, "scale_free": ours}
-    node = Node("custom", references, values, attrs, tracer.module, label, tracer.counts[tracer.module, label])
-    tracer.add(node)
-    for t, value in zip(outputs, values, strict=True):
-        tracer.set(t, value)
+    call, users_own = tracer.counted(label), not isinstance(rule, ScaleFree)
+    tracer.custom_node(references, outputs, label, call, rule=rule, owner=owner, users_own=users_own)
 
 
 def _way_out(error: Exception) -> str:

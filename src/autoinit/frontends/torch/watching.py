@@ -10,20 +10,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from torch import nn
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
-from ...errors import TraceError
+from ...core.plan.measured import Key
+from ..base import Statistics
+from .autograd import below_if_possible
 from .inputs import call_arguments
-from .measure import Key, Recorder, run
-from .names import parameters_of, unwrapped
+from .measure import Recorder, run
+from .names import unwrapped
 from .tracer import Tracer
-
-Statistics = tuple[float, float, int]
-"""Mean, variance, and how many entries are not finite."""
 
 
 class Probe:
@@ -50,12 +50,7 @@ class Probe:
     def look(self, inputs: Any, wanted: set[Key], seed: int) -> dict[Key, Statistics]:
         """The statistics of the wanted tensors in a forward with `inputs`; nothing about the model changes."""
         args, kwargs = call_arguments(inputs, self.model)
-        try:
-            taken = self._look(args, kwargs, wanted, below=True)
-        except TraceError as error:
-            if "does not require grad" not in str(error.__cause__):
-                raise
-            taken = self._look(args, kwargs, wanted, below=False)  # forward differentiates: needs autograd on
+        taken = below_if_possible(partial(self._look, args, kwargs, wanted))
         found: dict[Key, Statistics] = {}
         for device in {t.device for t in taken.values()}:  # to wait once for each device, not for each layer
             keys = [key for key, t in taken.items() if t.device == device]
@@ -136,8 +131,3 @@ def statistics(t: torch.Tensor) -> torch.Tensor:
     known = x.device.type == "cpu" and bool(torch.isfinite(variance))  # elsewhere, to ask would be to wait
     bad = torch.zeros(()) if known else (~torch.isfinite(x)).sum()
     return torch.stack([mean, variance, bad]).to(torch.float32)
-
-
-def parameter_shapes(model: nn.Module) -> dict[str, tuple[int, ...]]:
-    """The parameters that a plan of `model` names."""
-    return {name: tuple(p.shape) for name, p in parameters_of(model).items()}

@@ -55,7 +55,8 @@ def _written_share(tracer: Tracer, base: Record, part: Record) -> Value:
     share = prod(part.tensor.shape) / max(prod(base.tensor.shape), 1)
     base.pieces = None
     inputs: tuple[Reference, ...] = (part.reference,)
-    op, attrs = "reshape", {}
+    op = "reshape"
+    attrs: dict[str, Any] = {}
     if share < 1.0:
         op, inputs, attrs = "write", (base.reference, part.reference), {"fraction": share}
     elif base.tensor.shape != part.tensor.shape:

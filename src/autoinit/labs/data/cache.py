@@ -61,7 +61,7 @@ def _alone(path: Path, name: str) -> Iterator[None]:
         yield
 
 
-if os.name == "nt":
+if sys.platform == "win32":
     import msvcrt
     import time
 

@@ -7,7 +7,9 @@ Python: pickled dictionaries with `data` (N, 3072) in the same order, and `label
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +30,25 @@ def read(directory: Path) -> Found | None:
     """The data set if its files lie here or in the usual folder; None if there is none of them."""
     for place in places(directory, "cifar-10-batches-bin", "cifar10/cifar-10-batches-bin", "cifar10"):
         if exists(place, [f"{name}.bin" for name in (*TRAIN, TEST)]):
-            return _joined(lambda name, place=place: _from_binary(_content(place / f"{name}.bin"), place, name))
+            return _joined(partial(_binary_in, place))
     for place in places(directory, "cifar-10-batches-py", "cifar10/cifar-10-batches-py", "cifar10"):
         if exists(place, (*TRAIN, TEST)):
-            return _joined(lambda name, place=place: _from_pickle(_content(place / name), place, name))
-    if archive := one_of(directory, "cifar-10-binary.tar.gz"):
-        binary = members(archive, [f"{name}.bin" for name in (*TRAIN, TEST)])
-        return _joined(lambda name: _from_binary(binary[f"{name}.bin"], archive, name))
-    if archive := one_of(directory, "cifar-10-python.tar.gz"):
-        pickled: Mapping[str, bytes] = members(archive, (*TRAIN, TEST))
-        return _joined(lambda name: _from_pickle(pickled[name], archive, name))
+            return _joined(partial(_pickle_in, place))
+    if binaries := one_of(directory, "cifar-10-binary.tar.gz"):
+        binary = members(binaries, [f"{name}.bin" for name in (*TRAIN, TEST)])
+        return _joined(lambda name: _from_binary(binary[f"{name}.bin"], binaries, name))
+    if pickles := one_of(directory, "cifar-10-python.tar.gz"):
+        pickled: Mapping[str, bytes] = members(pickles, (*TRAIN, TEST))
+        return _joined(lambda name: _from_pickle(pickled[name], pickles, name))
     return None
+
+
+def _binary_in(place: Path, name: str) -> Batch:
+    return _from_binary(_content(place / f"{name}.bin"), place, name)
+
+
+def _pickle_in(place: Path, name: str) -> Batch:
+    return _from_pickle(_content(place / name), place, name)
 
 
 def _content(path: Path) -> bytes:
@@ -72,8 +82,8 @@ def _from_pickle(content: bytes, place: Path, name: str) -> Batch:
     where = f"{place}: {name}"
     batch = load_batch(content, where)
     data, labels = batch.get("data"), batch.get("labels")
-    fits = isinstance(data, np.ndarray) and data.dtype == np.uint8 and data.ndim == 2 and data.shape[1] == RECORD - 1
-    if not fits or not isinstance(labels, list) or not labels or len(labels) != len(data):
+    shape = data.shape if isinstance(data, np.ndarray) and data.dtype == np.uint8 else ()
+    if data is None or not isinstance(labels, list) or not labels or shape != (len(labels), RECORD - 1):
         received = f"keys {', '.join(sorted(batch)) or 'none'}, data {getattr(data, 'shape', type(data).__name__)}"
         raise DataError("a batch holds 'data' (N × 3072 bytes) and N 'labels'", where=where, received=received,
                         fix="fetch it again: it is damaged or not CIFAR-10")  # fmt: skip
@@ -85,7 +95,7 @@ def _upright(planes: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(planes.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
 
 
-def _checked(labels: np.ndarray | list, where: str) -> np.ndarray:
+def _checked(labels: np.ndarray | list[Any], where: str) -> np.ndarray:
     given = np.asarray(labels)
     if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < 0 or given.max() >= len(CLASSES):
         raise DataError("labels are numbers from 0 to 9", where=where, received=f"{given.dtype}, up to {given.max()}",

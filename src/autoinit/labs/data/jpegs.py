@@ -92,8 +92,8 @@ class Jpegs:
             with Image.open(source, formats=FORMATS) as picture:
                 if size is not None:
                     picture.draft("RGB", (size, size))  # JPEG decodes at a half, quarter or eighth for nothing
-                picture = picture.convert("RGB")
-                return np.asarray(picture if size is None else _centred(picture, size))
+                coloured = picture.convert("RGB")
+                return np.asarray(coloured if size is None else _centred(coloured, size))
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
             raise DataError(f"the image cannot be decoded: {error}", where=name,
                             fix="fetch it again: it is damaged or not complete") from error  # fmt: skip

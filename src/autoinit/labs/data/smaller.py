@@ -20,8 +20,8 @@ def shrunk(data: Images, size: int) -> Images:
     if size < 1 or height % size or width % size or not isinstance(data.train.images, np.ndarray):
         raise OptionError("images in memory are shrunk by a whole number of pixels", where="image_size", received=size,
                           fix=f"a divisor of {height}; large sets take their size when they are loaded")  # fmt: skip
-    parts = {part: _shrunk(getattr(data, part), size) for part in ("train", "validation", "test")}
-    return replace(data, **parts)
+    train, validation, test = (_shrunk(part, size) for part in (data.train, data.validation, data.test))
+    return replace(data, train=train, validation=validation, test=test)
 
 
 def averaged(images: np.ndarray, size: int) -> np.ndarray:

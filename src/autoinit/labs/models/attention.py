@@ -40,7 +40,7 @@ class SelfAttention(nn.Module):
 
 def by_head(tokens: Tensor, heads: int) -> Tensor:
     """(batch, count, channels) to (batch, heads, count, channels / heads)."""
-    split: Tensor = tokens.unflatten(-1, (heads, -1))  # type: ignore[no-untyped-call]
+    split: Tensor = tokens.unflatten(-1, (heads, -1))
     return split.transpose(1, 2)
 
 

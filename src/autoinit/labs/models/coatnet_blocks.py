@@ -114,5 +114,5 @@ def _tokens(maps: Tensor) -> Tensor:
 
 
 def _places(tokens: Tensor, side: int) -> Tensor:
-    maps: Tensor = tokens.transpose(1, 2).unflatten(2, (-1, side))  # type: ignore[no-untyped-call]
+    maps: Tensor = tokens.transpose(1, 2).unflatten(2, (-1, side))
     return maps

@@ -78,6 +78,7 @@ def compiled(function: Function, channels: int) -> tuple[Parameters, Apply]:
                           fix="the size of the last axis")  # fmt: skip
 
     def apply(parameters: Parameters, x: jax.Array) -> jax.Array:
-        return evaluate(function.graph, x, OPERATORS, parameters)
+        made: jax.Array = evaluate(function.graph, x, OPERATORS, parameters)
+        return made
 
     return {name: jnp.ones(channels) for name in function.parameters}, apply

@@ -78,7 +78,8 @@ class Activation(nn.Module):
             self.register_parameter(name, nn.Parameter(torch.ones(channels)))
 
     def forward(self, x: Tensor) -> Tensor:
-        return evaluate(self.function.graph, x, OPERATORS, self._per_channel(x))
+        made: Tensor = evaluate(self.function.graph, x, OPERATORS, self._per_channel(x))
+        return made
 
     def _per_channel(self, x: Tensor) -> dict[str, Tensor]:
         """The parameters in a shape that broadcasts against x along the channels."""

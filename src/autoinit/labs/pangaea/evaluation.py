@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from ...core.options import Centre
 from ...errors import OptionError
 from .function import Function
 from .presets import Setting
@@ -83,7 +84,7 @@ def prepare(model: Any, initialization: str, shape: tuple[int, ...], *, seed: in
     if initialization == "default":
         autoinit.baselines.classical(model, "glorot_uniform", seed=seed)
     else:
-        center = "activation" if initialization == "autoinit++" else None
+        center: Centre | None = "activation" if initialization == "autoinit++" else None
         plan = autoinit.initialize(model, shape, center=center, seed=seed, warn=False)
         warnings = sorted({note.message for note in plan.notes if note.kind == "warning"})
     return {"initialization_seconds": time.perf_counter() - started, "warnings": warnings[:5]}

@@ -44,7 +44,7 @@ def evolve_functions(
 
 def fitness(outcome: Outcome) -> float:
     """The validation accuracy; nothing for a training that did not come to its end."""
-    accuracy = outcome.value["accuracy"] if outcome.status == "done" else None
+    accuracy = outcome.value["accuracy"] if outcome.status == "done" and outcome.value is not None else None
     return float(accuracy) if accuracy is not None and isfinite(accuracy) else 0.0
 
 

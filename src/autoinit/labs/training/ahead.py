@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from .batches import Batches
 
 
-def prepared(batches: Batches, first: int, workers: int) -> Iterator[Any]:
+def prepared(batches: Batches, first: int, workers: int) -> Generator[Any, None, None]:
     """The batches from number `first` to the last, in order; the same ones with any number of workers.
 
     With 0 workers each is made when it is asked for. Threads help where images are decoded, resized and changed by

@@ -19,18 +19,20 @@ class Normalization:
     """Bytes to floats; with means and deviations per channel, in units of the full range, also centred and scaled."""
 
     def __init__(self, data: Any, recipe: Recipe) -> None:
-        self.mean = self.std = None
+        self.moments: tuple[Tensor, Tensor] | None = None
         if recipe.normalize:
-            self.mean, self.std = (torch.as_tensor(np.array(v), dtype=torch.float32) for v in (data.mean, data.std))
-            if not (self.std > 0).all():
+            mean, std = (torch.as_tensor(np.array(v), dtype=torch.float32) for v in (data.mean, data.std))
+            if not (std > 0).all():
                 raise InputError("a channel of the training images is constant", where="data.std",
-                                 received=str(self.std.tolist()), fix="normalize=False")  # fmt: skip
+                                 received=str(std.tolist()), fix="normalize=False")  # fmt: skip
+            self.moments = mean.view(-1, 1, 1), std.view(-1, 1, 1)
 
     def __call__(self, images: Tensor) -> Tensor:
         scaled = images.float() / 255
-        if self.mean is None:
+        if self.moments is None:
             return scaled
-        return (scaled - self.mean.view(-1, 1, 1)) / self.std.view(-1, 1, 1)
+        mean, std = self.moments
+        return (scaled - mean) / std
 
 
 def take(images: Any, places: np.ndarray) -> Tensor:
@@ -67,7 +69,7 @@ class Batches:
         self.labels = labels_of(data, "train")
         self.size = min(recipe.batch_size, len(self.labels))
         self.per_epoch = len(self.labels) // self.size
-        self.total = recipe.steps if recipe.steps is not None else recipe.epochs * self.per_epoch
+        self.total = recipe.steps if recipe.steps is not None else (recipe.epochs or 0) * self.per_epoch
         self.normalize = Normalization(data, recipe)
         self._order: tuple[int, np.ndarray] = (-1, np.empty(0, int))
 

@@ -57,7 +57,7 @@ class Checkpoint:
         """Put model and optimizer into the saved state, if there is one, and say how far it had come."""
         if self.path is None or not self.path.exists():
             return State()
-        content = self._read()
+        content = self._read(self.path)
         differences = [
             f"{name}: {content['identity'].get(name)} in the file, {value} now"
             for name, value in self.identity.items()
@@ -95,9 +95,9 @@ class Checkpoint:
         if time.monotonic() - self.saved >= self.every:
             self.save(state)
 
-    def _read(self) -> dict[str, Any]:
+    def _read(self, path: Path) -> dict[str, Any]:
         try:
-            content = torch.load(self.path, map_location="cpu", weights_only=True)
+            content = torch.load(path, map_location="cpu", weights_only=True)
         except Exception as error:
             what = f"{type(error).__name__}: {error}"[:300]
             raise OptionError("this file cannot be read as a checkpoint", where=str(self.path), received=what,

@@ -66,6 +66,6 @@ def resized_crop(images: Iterable[Tensor], smallest: float, size: int, rng: np.r
     """A random crop of each image (see `box`), resized to a square of side `size`; images may differ in size."""
     crops = []
     for image in images:
-        top, left, tall, wide = box(*image.shape[-2:], smallest, rng)
+        top, left, tall, wide = box(image.shape[-2], image.shape[-1], smallest, rng)
         crops.append(resize(image[None, :, top : top + tall, left : left + wide], size))
     return torch.cat(crops)

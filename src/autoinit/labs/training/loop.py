@@ -65,7 +65,7 @@ def train(
     if evaluate_on is not None:
         labels_of(data, evaluate_on)
     layout = torch.channels_last if channels_last else torch.contiguous_format
-    model.to(device=device, memory_format=layout)
+    model.to(device=device, memory_format=layout)  # type: ignore[call-overload]  # its stub has no layouts
     optimizer = make_optimizer(model, recipe)
     identity = {**recipe.to_dict(), "seed": seed, "training images": len(batches.labels), "evaluate_on": evaluate_on}
     keeper = Checkpoint(checkpoint, checkpoint_every, model, optimizer, identity, keep_weights)

@@ -41,7 +41,7 @@ class Record:
     def from_dict(cls, values: Mapping[str, Any]) -> Record:
         """The inverse of `to_dict`; infinities come back as NaN."""
         numbers = {f.name for f in fields(cls) if f.type == "float"}
-        read = {name: nan if v is None and name in numbers else v for name, v in values.items()}
+        read: dict[str, Any] = {name: nan if v is None and name in numbers else v for name, v in values.items()}
         return cls(**{**read, "losses": tuple(nan if v is None else v for v in values["losses"])})
 
 

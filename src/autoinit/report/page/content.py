@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from ...core.plan.plan import Plan, TensorPlan
+from ...core.plan.measured import MeasurementData, Moments, Result, key_of
+from ...core.plan.plan import PlanData, TensorPlan
 from ...errors import PlanError
-from ...measurement import Measurement, Moments, key_of
 from ...names import shown
 from ..data import (
     band,
     first_problem,
     layer_rows,
     measured_moments,
-    measured_rows,
     plan_of,
     predicted_moments,
+    rows_of,
     short_op,
 )
 from ..layout import times
@@ -25,7 +25,7 @@ from ..text import summary, title
 DIGITS = 6
 
 
-def content(plan: Plan, default: Plan | Measurement | None, measured: Measurement | None) -> dict[str, Any]:
+def content(plan: PlanData, default: Result | None, measured: MeasurementData | None) -> dict[str, Any]:
     rows = layer_rows(plan)
     return {
         "model": plan.model,
@@ -46,7 +46,7 @@ def content(plan: Plan, default: Plan | Measurement | None, measured: Measuremen
     }
 
 
-def _tensors(plan: Plan) -> dict[str, list[Any]]:
+def _tensors(plan: PlanData) -> dict[str, list[Any]]:
     layers = {row.index: row for row in layer_rows(plan)}
     tensors = plan.tensors
     bands = [band(t) for t in tensors]
@@ -72,13 +72,11 @@ def _tensors(plan: Plan) -> dict[str, list[Any]]:
     }
 
 
-def _others(plan: Plan, item: Plan | Measurement, option: str) -> dict[str, Any]:
+def _others(plan: PlanData, item: Result, option: str) -> dict[str, Any]:
     """Mean, variance and verdict of another plan or of a measurement, at the tensors of `plan`."""
-    is_measurement = isinstance(item, Measurement)
-    moments: Moments = measured_moments(item) if is_measurement else predicted_moments(item)
+    moments = measured_moments(item) if isinstance(item, MeasurementData) else predicted_moments(item)
     there = {t.index: t for t in plan_of(item).tensors}
-    rows = measured_rows(item) if is_measurement else layer_rows(item)
-    words = {key_of(there[row.index]): row.verdict for row in rows}
+    words = {key_of(there[row.index]): row.verdict for row in rows_of(item)}
     if plan.tensors and not any(key_of(t) in moments for t in plan.tensors):
         raise PlanError("it has no tensor in common with the plan", where=f"to_html: {option}",
                         received=f"{plan_of(item).model}, for a plan of {plan.model}",
@@ -86,7 +84,7 @@ def _others(plan: Plan, item: Plan | Measurement, option: str) -> dict[str, Any]
     bad = first_problem(item)
     problem = bad and {"name": bad.module, "op": short_op(bad.shown or bad.op), "verdict": words[key_of(bad)]}
     return {
-        "real": is_measurement,
+        "real": isinstance(item, MeasurementData),
         "mean": [_moment(moments, t, 0) for t in plan.tensors],
         "variance": [_moment(moments, t, 1) for t in plan.tensors],
         "verdict": [words.get(key_of(t)) for t in plan.tensors],

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from ...core.files import replace_text
-from ...core.plan.plan import Plan
+from ...core.plan.measured import MeasurementData, Result
+from ...core.plan.plan import PlanData
 from ...errors import OptionError
-from ...measurement import Measurement
 from ...names import shown, shown_in
 from ..notebook import plan_html
 from .content import content
@@ -22,15 +22,15 @@ MARK = re.compile(r"\{\{(\w+)\}\}")
 
 
 def page(
-    plan: Plan,
+    plan: PlanData,
     path: str | Path | None = None,
     *,
-    default: Plan | Measurement | None = None,
-    measured: Measurement | None = None,
+    default: Result | None = None,
+    measured: MeasurementData | None = None,
 ) -> str:
     """The page as text; written to `path` if there is one."""
-    _check("default", default, (Plan, Measurement))
-    _check("measured", measured, (Measurement,))
+    _check("default", default, (PlanData, MeasurementData))
+    _check("measured", measured, (MeasurementData,))
     here = files(__package__)
     parts = {
         "title": escape(f"{shown(plan.model)} · AutoInit"),

@@ -199,7 +199,7 @@ def where(call: Call) -> None:
         elementwise(call, "where", [condition, a, b])  # the condition may be a function of the same data
         return
     # a mark: finfo.min and minus infinity would only overflow
-    sides = [single(DEAD) if d else operand(item) for d, item in zip(dead, (a, b), strict=True)]
+    sides: list[Any] = [single(DEAD) if d else operand(item) for d, item in zip(dead, (a, b), strict=True)]
     sides = [single(float(s)) if is_number(s) else s for s in sides]
     call.emit("where", [single(float(condition)) if is_number(condition) else operand(condition), *sides])
 

@@ -10,6 +10,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ....core.graph.graph import ParameterView, Value
+from ...einsum import explicit
 from ...views import permuted_view, reshaped_view
 from .operands import reference_of, settle, shape_of
 from .table import axis_of, keras_op
@@ -86,22 +87,6 @@ def einsum(call: Call) -> None:
         contract(call, equation, *operands)
     else:
         call.emit("einsum", operands, equation=equation)
-
-
-def explicit(equation: str, ranks: list[int]) -> str:
-    """Spell out '...' and the implicit output of an einsum equation."""
-    equation = equation.replace(" ", "")
-    left, arrow, out = equation.partition("->")
-    names = left.split(",")
-    spare = [c for c in reversed(LETTERS) if c not in equation]
-    widths = [rank - len(n.replace("...", "")) if "..." in n else 0 for n, rank in zip(names, ranks, strict=True)]
-    widest = max(widths)
-    dots = "".join(spare[:widest])
-    filled = [n.replace("...", dots[widest - width :]) for n, width in zip(names, widths, strict=True)]
-    if not arrow:
-        letters = "".join(names).replace("...", "")
-        out = ("..." if "..." in left else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    return ",".join(filled) + "->" + out.replace("...", dots)
 
 
 def contract(call: Call, equation: str, a: Any, b: Any) -> None:

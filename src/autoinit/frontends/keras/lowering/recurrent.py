@@ -18,7 +18,7 @@ from .table import keras_layer
 if TYPE_CHECKING:
     from ..call import Call
 
-KINDS: list[tuple[type, str]] = [
+KINDS: list[tuple[Any, str]] = [
     (layers.LSTMCell, "lstm"), (layers.GRUCell, "gru"), (layers.SimpleRNNCell, "tanh"),
 ]  # fmt: skip
 
@@ -39,8 +39,9 @@ def function_name(activation: Any) -> str | None:
 
 def kind_of(cell: Any) -> str | None:
     """lstm, gru or tanh for Keras' own cells (and subclasses that keep their `call`); None for all others."""
+    made: Any = type(cell)
     for cls, kind in KINDS:
-        if isinstance(cell, cls) and type(cell).call is cls.call:
+        if isinstance(cell, cls) and made.call is cls.call:
             named = [getattr(cell, a) for a in ("activation", "recurrent_activation") if hasattr(cell, a)]
             return kind if all(function_name(f) is not None for f in named) else None
     return None

@@ -170,7 +170,7 @@ def _affine(call: Call, x: Any, scale: np.ndarray[Any, Any], shift: np.ndarray[A
     if scale.size == shift.size == 1:
         elementwise(call, "affine", [x], float(scale.reshape(-1)[0]), float(shift.reshape(-1)[0]))
     else:
-        call.emit("affine", [x, *(Constant(a.shape, lambda a=a: a) for a in (scale, shift))])
+        call.emit("affine", [x, Constant(scale.shape, lambda: scale), Constant(shift.shape, lambda: shift)])
 
 
 @keras_layer("Normalization")

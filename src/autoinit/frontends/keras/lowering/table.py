@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import keras
 
 from ...axes import axes_of, axis_of, per_axis
+from ...base_call import into
 
 if TYPE_CHECKING:
     from ..call import Call
@@ -22,7 +23,7 @@ CONDITIONS: dict[str, Callable[[Any], bool]] = {}
 
 def keras_op(*names: str) -> Callable[[Lowering], Lowering]:
     """Register a lowering for operations of keras.ops, by the names of their classes ("Matmul")."""
-    return _into(OPERATIONS, names)
+    return into(OPERATIONS, names)
 
 
 def keras_layer(*names: str, when: Callable[[Any], bool] | None = None) -> Callable[[Lowering], Lowering]:
@@ -33,17 +34,7 @@ def keras_layer(*names: str, when: Callable[[Any], bool] | None = None) -> Calla
     """
     if when is not None:
         CONDITIONS.update(dict.fromkeys(names, when))
-    return _into(LAYERS, names)
-
-
-def _into(table: dict[str, Lowering], names: tuple[str, ...]) -> Callable[[Lowering], Lowering]:
-    def register(function: Lowering) -> Lowering:
-        for name in names:
-            assert name not in table, name
-            table[name] = function
-        return function
-
-    return register
+    return into(LAYERS, names)
 
 
 @cache
@@ -59,7 +50,8 @@ def _known_as(cls: type) -> str | None:
 def layer_lowering(layer: Any) -> Lowering | None:
     """How a layer (or a layer class as such) is taken whole; None if its `call` is entered."""
     known = isinstance(layer, type)
-    name = _known_as(layer if known else type(layer))
+    cls: Any = layer if known else type(layer)
+    name = _known_as(cls)
     if name is None or (not known and name in CONDITIONS and not CONDITIONS[name](layer)):
         return None
     return LAYERS[name]

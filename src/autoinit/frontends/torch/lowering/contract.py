@@ -9,6 +9,7 @@ import torch
 
 from ....core.graph.graph import ParameterView
 from ...axes import per_axis
+from ...einsum import explicit
 from ..known import sample_of
 from .chance import equal_chance
 from .table import aten
@@ -63,29 +64,6 @@ def outer(call: Call) -> None:
 def einsum(call: Call) -> None:
     operands = call["tensors"]
     call.emit("einsum", list(operands), equation=explicit(call["equation"], [t.dim() for t in operands]))
-
-
-def explicit(equation: str, ranks: list[int]) -> str:
-    """Spell out '...' and the implicit output of an einsum equation."""
-    equation = equation.replace(" ", "")
-    left, arrow, out = equation.partition("->")
-    names = left.split(",")
-    used = set(equation)
-    spare = [c for c in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" if c not in used]
-    widest = max(
-        (rank - len(n.replace("...", "")) for n, rank in zip(names, ranks, strict=True) if "..." in n), default=0
-    )
-    dots = "".join(spare[:widest])
-    filled = []
-    for name, rank in zip(names, ranks, strict=True):
-        if "..." in name:
-            width = rank - len(name.replace("...", ""))
-            name = name.replace("...", dots[widest - width :])
-        filled.append(name)
-    if not arrow:
-        letters = "".join(names).replace("...", "")
-        out = ("..." if "..." in left else "") + "".join(sorted(c for c in set(letters) if letters.count(c) == 1))
-    return ",".join(filled) + "->" + out.replace("...", dots)
 
 
 def _conv(call: Call, x: torch.Tensor, w: torch.Tensor, bias: Any, stride: Any, padding: Any, dilation: Any,

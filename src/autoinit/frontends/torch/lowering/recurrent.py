@@ -20,7 +20,7 @@ def recurrent(call: Call) -> None:
     layers, directions = int(call["num_layers"]), 2 if call["bidirectional"] else 1
     bias = bool(call["has_biases"])
     per_cell = len(params) // (layers * directions)
-    attrs = {
+    attrs: dict[str, Any] = {
         "kind": kind, "layers": layers, "bidirectional": directions == 2, "has_bias": bias,
         "dropout": float(call["dropout"]), "states": len(states), "projected": per_cell == 3 + 2 * bias,
     }  # fmt: skip

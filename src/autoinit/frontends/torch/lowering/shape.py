@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ def reshape(call: Call) -> None:
     x, out = call.args[0], call.outputs[0]
     if x.numel() != out.numel():  # a view as another dtype
         call.unknown()
-    elif tuple(call.tracer.reference(x).shape) == tuple(out.shape):  # x itself may have been reshaped in place
+    elif _shape(call, x) == tuple(out.shape):  # x itself may have been reshaped in place
         call.emit("identity", [x])
     else:
         call.emit("reshape", [x])
@@ -55,6 +56,11 @@ def permute(call: Call) -> None:
     call.emit("permute", [x], perm=tuple(order))
 
 
+def _shape(call: Call, x: torch.Tensor) -> tuple[int, ...] | None:
+    reference = call.tracer.reference(x)
+    return None if reference is None else tuple(reference.shape)
+
+
 @aten("expand", "expand_as", "broadcast_to", "broadcast_tensors")
 def expand(call: Call) -> None:
     items = call.args[0] if isinstance(call.args[0], (list, tuple)) else [call.args[0]]
@@ -63,7 +69,7 @@ def expand(call: Call) -> None:
         if table is None or not isinstance(out, FakeTensor):
             call.emit("expand", [x], [out])
         else:  # a known table that takes only its shape from data
-            call.tracer.origins.given(out, lambda table=table, out=out: table.expand(out.shape), known=True)
+            call.tracer.origins.given(out, partial(table.expand, out.shape), known=True)
             constant_of(call.tracer, out)
 
 

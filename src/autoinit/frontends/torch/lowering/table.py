@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ...base_call import into
+
 if TYPE_CHECKING:
     from ..call import Call
 
@@ -16,14 +18,7 @@ TABLE: dict[str, Lowering] = {}
 
 def aten(*names: str) -> Callable[[Lowering], Lowering]:
     """Register a lowering for ATen ops (all overloads; in-place forms included)."""
-
-    def register(function: Lowering) -> Lowering:
-        for name in names:
-            assert name not in TABLE, name
-            TABLE[name] = function
-        return function
-
-    return register
+    return into(TABLE, names)
 
 
 @cache

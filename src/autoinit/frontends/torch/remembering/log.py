@@ -43,7 +43,7 @@ class Log(TorchDispatchMode):
     """What was done to tensors on the meta device, op by op."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.entries: list[Entry] = []
         self.writers: dict[int, list[int]] = {}
         """By memory, the entries that made it or wrote to it."""
@@ -139,7 +139,7 @@ class Replay:
         if memory is None:
             raise KeyError("nothing is known of this tensor")
         made = torch.empty(0, dtype=tensor.dtype, device="cpu")
-        return made.set_(memory.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())  # type: ignore
+        return made.set_(memory.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
 
 
 def _laid_out_like(out: torch.Tensor, meta: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import keras  # type: ignore[import-untyped]
+import keras
 from keras import layers as K
 
 from ..layers import windows

@@ -1,0 +1,36 @@
+"""Which front end understands a model. A front end is imported only if its framework has been imported by the user."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import ModelError
+from .base import FrontEnd
+
+if TYPE_CHECKING:  # that they are what the protocol says, mypy finds out here
+    from .keras import front as keras_front
+    from .torch import front as torch_front
+
+    _checked: tuple[FrontEnd, ...] = (keras_front, torch_front)
+
+FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
+"""Framework -> front end. Keras comes first: on its PyTorch backend, Keras models are torch modules too."""
+
+
+def front_ends() -> Iterator[FrontEnd]:
+    """Those of the frameworks that the user has imported."""
+    for framework, path in FRONT_ENDS.items():
+        if framework in sys.modules:
+            yield cast(FrontEnd, import_module(path))
+
+
+def front_end_of(model: Any) -> FrontEnd:
+    """The front end that understands `model`."""
+    for front_end in front_ends():
+        if front_end.understands(model):
+            return front_end
+    raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
+                     fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip

@@ -1,0 +1,116 @@
+"""The plan as users have it: the core's data, with what it can do. It applies itself, saves, loads, prints, draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from .core.files import replace_text
+from .core.options import read_flag, read_seed
+from .core.plan.check import check_writes
+from .core.plan.file import parsed
+from .core.plan.format import plan_from_dict, plan_to_dict
+from .core.plan.measured import MeasurementData, Result
+from .core.plan.plan import PlanData
+from .errors import PlanError
+from .frontends.choice import front_end_of
+from .report.notebook import plan_html
+from .report.page import page
+from .report.plot import plot
+from .report.terminal import coloured, show
+from .report.text import table
+from .telling import left_frozen, tell, untied
+
+
+class Plan(PlanData):
+    """The result of an analysis. `apply` puts it into a model; everything else only reads it."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, data: PlanData) -> Plan:
+        """The same plan, with these methods."""
+        return cls(**{field.name: getattr(data, field.name) for field in fields(data)})
+
+    def apply(self, model: Any, seed: int | None = None, *, partial: bool = False, warn: bool = True) -> Any:
+        """Draw the weights and write them into `model`: all of them, or none if anything does not fit.
+
+        That holds whatever happens meanwhile: an interrupt or too little memory leaves the model as it was. Every
+        weight is a function of the seed, its parameter's name and its place there, so a shard gets what the whole
+        parameter would hold at its place.
+
+        partial: the model is a part of the planned one (a pipeline stage); what it does not have is left out.
+        """
+        seed = self.seed if seed is None else read_seed(seed)
+        front_end = front_end_of(model)
+        if self.checked:
+            raise PlanError("this plan only describes the present weights", where="Plan.apply",
+                            received="what autoinit.check gave",
+                            fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
+        check_writes(self)
+        plan = self.restricted(front_end.names(model)) if read_flag("partial", partial) else self
+        made = front_end.apply(plan, model, seed)
+        tell(self, [*left_frozen(self, front_end.frozen(model)), *untied(self, front_end.identities(model))], warn)
+        return made
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""
+        replace_text(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
+
+    @classmethod
+    def load(cls, path: str | Path) -> Plan:
+        """Read a plan written by `save`. Loading never runs code, and every field is checked."""
+        return plan_from_dict(cls, parsed(path), str(path))
+
+    def to_dict(self) -> dict[str, Any]:
+        return plan_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: Any, where: str = "plan") -> Plan:
+        """The inverse of `to_dict`. Anything that is not what `save` writes is a `PlanError` with its place."""
+        return plan_from_dict(cls, data, where)
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        yield coloured(self, options.max_width)
+
+    def _repr_html_(self) -> str:
+        return plan_html(self)
+
+    def show(self) -> None:
+        """Print the table; in a terminal with rich installed in colour."""
+        show(self)
+
+    def plot(
+        self,
+        path: str | Path | None = None,
+        *,
+        labels: Sequence[str] | None = None,
+        title: str | None = None,
+        compare: Mapping[str, Result] | None = None,
+        measured: MeasurementData | None = None,
+    ) -> Any:
+        """Draw variance and mean against depth (needs matplotlib); return the figure, and save it if a path is given.
+
+        `compare={"default": autoinit.check(model, inputs)}` draws others beside it, `measured=autoinit.measure(...)`
+        what was measured over it.
+        """
+        return plot(self, path, labels=labels, title=title, compare=compare, measured=measured)
+
+    def to_html(
+        self,
+        path: str | Path | None = None,
+        *,
+        default: Result | None = None,
+        measured: MeasurementData | None = None,
+    ) -> str:
+        """The plan as one interactive page without network (needs plotly); saved if a path is given.
+
+        `default` is what to compare with (a `check` plan or a measurement), `measured` a measurement of this plan.
+        """
+        return page(self, path, default=default, measured=measured)
