@@ -11,17 +11,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..graph.cuts import wanted_cuts
 from ..graph.graph import Constant, Node, Value
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .relations import Relations
+from .run import Run
 from .unlike_columns import Unlike
-
-if TYPE_CHECKING:
-    from ..solve.interpreter import Propagation
 
 PUT_TOGETHER = ("concat", "stack", "pad")
 MOST_PARTS = 3000
@@ -41,7 +39,7 @@ class Cut:
 class Places:
     """Follows cuts back through the graph of one run, and remembers what it found."""
 
-    def __init__(self, run: Propagation) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
         self.producer: dict[int, tuple[int, Node, int]] = {}
         self.pieces = False
@@ -315,7 +313,7 @@ class Doubtful(Exception):
 class Revisit:
     """The context of an op that is worked out again: weights are as they were decided, nothing is noted."""
 
-    def __init__(self, run: Propagation, node: Node) -> None:
+    def __init__(self, run: Run, node: Node) -> None:
         self.run, self.node, self.training = run, node, run.training
 
     def weight(self, node: Node, slot: int, second_moment: Any) -> Signal:

@@ -9,7 +9,7 @@ every dependence, moments do not. The front end knows the ops (`core.graph.Ances
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,7 @@ from ..signal.measured import measured
 from ..signal.profiles import Profiles
 from ..signal.samples import complex_sample, sample
 from ..signal.signal import Signal
-
-if TYPE_CHECKING:
-    from ..solve.interpreter import Propagation
+from .run import Run
 
 REPEATS = 3
 BUDGET = 2**26
@@ -35,7 +33,7 @@ ENOUGH = 2**20
 class Retrace:
     """The samples of one propagation, and which values follow from them."""
 
-    def __init__(self, run: Propagation) -> None:
+    def __init__(self, run: Run) -> None:
         self.run = run
         self.samples: list[dict[Any, Any]] = [{} for _ in range(REPEATS)]
         self.drawn: list[dict[int, NDArray[Any]]] = [{} for _ in range(REPEATS)]
