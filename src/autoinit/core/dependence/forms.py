@@ -144,17 +144,19 @@ def _cumulative(joint: Joint, node: Node, view: Layout) -> Form:
     return _mixed(view, node.outputs[0], x, axis, 0.5, 0.5 * x.shape[axis])
 
 
-def _pool(joint: Joint, node: Node, view: Layout) -> Form:
+def _max_pool(joint: Joint, node: Node, view: Layout) -> Form:
+    x, a = node.inputs[0], node.attrs
+    if not isinstance(x, Value) or x.shape != node.outputs[0].shape:
+        return None
+    slope = slope_of_extreme(joint.signal(x), tuple(a["axes"]), smallest=False, count=prod(a["window"]))
+    return None if slope is None else _pool(joint, node, view, slope)
+
+
+def _pool(joint: Joint, node: Node, view: Layout, slope: float = 1.0) -> Form:
     """Windows as wide as w of an axis that keeps its length: an entry itself is met once in w."""
     x, out, a = node.inputs[0], node.outputs[0], node.attrs
     if not isinstance(x, Value) or x.shape != out.shape:
         return None
-    slope = 1.0
-    if node.op == "max_pool":
-        found = slope_of_extreme(joint.signal(x), tuple(a["axes"]), smallest=False, count=prod(a["window"]))
-        if found is None:
-            return None
-        slope = found
     parts = [Part(slope, view)]
     value = out
     for axis, window in zip(a["axes"], a["window"], strict=True):
@@ -178,5 +180,5 @@ FORMS: Mapping[str, Callable[[Joint, Node, Layout], Form]] = {
     "softmax": _softmax,
     "cumulative": _cumulative,
     "average_pool": _pool,
-    "max_pool": _pool,
+    "max_pool": _max_pool,
 }

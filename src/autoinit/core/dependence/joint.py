@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from ..graph.canonical.layout import Axis, Cut, Digit, Layout, Part, Repeat, of_base
 from ..graph.graph import Node, ParameterView, Value
+from ..graph.roles import feature_axis
+from ..graph.specs import spec_of
 from ..signal.signal import Signal
 from .coincidence import pushed
 from .forms import FORMS
@@ -29,8 +31,6 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 MOST_STEPS = 300
 """Longer stories are not followed."""
-FRESH = {"noise", "embedding", "recurrent", "attention", "chosen"}
-"""Ops that are taken as sources of their own."""
 
 
 class Unknown(Exception):
@@ -117,7 +117,7 @@ class Joint:
         _, node = self.producer[a.base]
         if self.run.weights_of(node):
             return self._by_weight(node, a, b, shape)
-        if node.op in FRESH:
+        if spec_of(node.op).source:
             return nothing
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None:
@@ -135,12 +135,7 @@ class Joint:
         while self.signal(at).source is not self.signal(at):
             node = self.producer[at.id][1] if at.id in self.producer else None
             data = [ref for ref in node.inputs if isinstance(ref, Value)] if node is not None else []
-            if (
-                node is None
-                or node.op not in ("elementwise", "identity")
-                or len(data) != 1
-                or data[0].shape != at.shape
-            ):
+            if node is None or not spec_of(node.op).pointwise or len(data) != 1 or data[0].shape != at.shape:
                 return None
             at = data[0]
         return at if self.signal(at) is signal.source else None
@@ -172,12 +167,12 @@ class Joint:
         if node.inputs[slot] != other.inputs[slot]:
             return self._shared_elsewhere(node, other, nothing)
         x, y = node.inputs[0], other.inputs[0]
-        if node.op not in ("linear", "conv", "matmul") or not isinstance(x, Value) or not isinstance(y, Value):
+        axis = feature_axis(node)
+        if axis is None or not isinstance(x, Value) or not isinstance(y, Value):
             raise Unknown
         out = node.outputs[0]
         if x.shape != y.shape or len(x.shape) != len(out.shape):
             raise Unknown
-        axis = node.attrs["x_axes"][1] if node.op == "conv" else len(out.shape) - 1
         u, v = self.signal(x), self.signal(y)
         if u.second <= 0.0:
             return nothing

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.graph import Graph, Node, ParameterView
+from ..graph.roles import feature_axis
 from ..signal import axes as K_axes
 from ..signal.signal import Array, Signal
 
@@ -55,10 +56,10 @@ class Sharing:
         ref = node.inputs[next(iter(slots))]
         if not isinstance(ref, ParameterView) or ref not in self.shared or self.calls[ref] >= MOST_CALLS:
             return
-        if node.op not in ("linear", "conv", "matmul"):
+        axis = feature_axis(node)
+        if axis is None:
             return
         self.calls[ref] += 1
-        axis = node.attrs["x_axes"][1] if node.op == "conv" else y.ndim - 1
         y.memo[SHARED] = (ref, x, axis)  # type: ignore[assignment]
 
 

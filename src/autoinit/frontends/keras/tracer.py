@@ -24,6 +24,7 @@ from keras.src import backend
 from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
+from ...core.graph.checking import checked
 from ...core.graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ...errors import AutoInitError, TraceError
 from ..budget import Budget
@@ -82,7 +83,7 @@ class Tracer:
 
     def add(self, node: Node) -> None:
         if not self.suppressed:
-            self.graph.nodes.append(node)
+            self.graph.nodes.append(checked(node))
 
     def set(self, tensor: KerasTensor, reference: Reference) -> None:
         self._references[id(tensor)] = reference

@@ -21,6 +21,7 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
 
+from ...core.graph.checking import checked
 from ...core.graph.graph import Constant, Graph, Node, Reference, Value
 from ..budget import Budget
 from .ancestry import OriginAncestry
@@ -91,7 +92,7 @@ class Tracer(TorchDispatchMode):
 
     def add(self, node: Node) -> None:
         if not self.suppressed:
-            self.graph.nodes.append(node)
+            self.graph.nodes.append(checked(node))
 
     def fake(self, shape: Any, dtype: torch.dtype, device: Any = "cpu", stride: Any = None) -> torch.Tensor:
         device = torch.device(device)

@@ -1,0 +1,61 @@
+"""The table of ops as a page of the documentation."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from . import FAMILIES
+from . import spec as source
+from .spec import REQUIRED, Attribute, OpSpec, Role
+
+HEAD = """# Ops
+
+Every operation that a front end may emit, with its operands, attributes and facts. Rules, roles of parameters and the
+canonical form go by this table; nodes are checked against it when they are made. Operands in brackets may be missing,
+of those with a star there may be any number; they are data where no other role is named. Axes are non-negative integers
+into the first operand's shape; sizes come from shapes. An attribute without a default has to be given.
+
+This page is printed from `autoinit.core.graph.specs`: `python -m autoinit.core.graph.specs > docs/ops.md`.
+"""
+
+
+def facts() -> dict[str, str]:
+    """What may be true of an op, with the line that says so beside it in the source."""
+    classes = [one for one in ast.parse(inspect.getsource(source)).body if isinstance(one, ast.ClassDef)]
+    body = next(one.body for one in classes if one.name == OpSpec.__name__)
+    found: dict[str, str] = {}
+    for one, text in zip(body, body[1:], strict=False):
+        if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Constant) and isinstance(text, ast.Expr):
+            found[ast.unparse(one.target)] = ast.literal_eval(text.value)
+    return found
+
+
+FACTS = facts()
+
+
+def page() -> str:
+    parts = [HEAD, "## Facts\n", *(f"- **{_words(name)}**: {meaning}" for name, meaning in FACTS.items()), ""]
+    for title, family in FAMILIES.items():
+        parts += [f"## {title}\n", *map(_op, family)]
+    return "\n".join(parts)
+
+
+def _op(spec: OpSpec) -> str:
+    lines = [f"### `{spec.name}{spec.signature}`\n", f"{spec.meaning}.\n"]
+    if spec.attributes:
+        lines += ["| attribute | holds | default | meaning |", "|---|---|---|---|", *map(_attribute, spec.attributes), ""]
+    roles = [f"{o.name} is {o.role.value}" for o in spec.operands if o.role is not Role.DATA]
+    values = [(_words(name), getattr(spec, name)) for name in FACTS if getattr(spec, name) is not False]
+    true = [name if value is True else f"{name} {value}" for name, value in values if value is not None]
+    told = [f"{name}: {', '.join(items)}." for name, items in (("Roles", roles), ("Facts", true)) if items]
+    return "\n".join([*lines, " ".join(told) + "\n"] if told else lines)
+
+
+def _attribute(one: Attribute) -> str:
+    default = "" if one.default is REQUIRED else f"`{one.default!r}`"
+    return f"| {one.name} | {one.expected} | {default} | {one.meaning} |"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
