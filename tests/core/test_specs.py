@@ -30,12 +30,24 @@ def test_the_page_is_printed_from_the_table() -> None:
     assert (ROOT / "docs" / "ops.md").read_text(encoding="utf-8") == page()
 
 
+def test_the_example_of_how_to_add_an_op_is_the_code() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text[text.index("## Adding an op") : text.index("## Adding a front end")]
+    blocks = re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
+    places = ["src/autoinit/core/graph/specs/structure.py", "src/autoinit/rules/shape.py",
+              "src/autoinit/frontends/torch/lowering/shape.py", "tests/rules/test_shape.py"]  # fmt: skip
+    for block, place in zip(blocks, places, strict=True):
+        assert block in (ROOT / place).read_text(encoding="utf-8"), place
+
+
 def test_every_op_has_a_rule_but_what_nobody_knows() -> None:
     assert set(SPECS) - set(RULES) == {"opaque"}
     assert not set(RULES) - set(SPECS)
 
 
-@pytest.mark.parametrize("table", [FORMS, PUT_TOGETHER, FOLLOWED, MOVES, CUTS, features.KEPT, roles._ROWS, roles._FEATURES])
+@pytest.mark.parametrize(
+    "table", [FORMS, PUT_TOGETHER, FOLLOWED, MOVES, CUTS, features.KEPT, roles._ROWS, roles._FEATURES]
+)
 def test_tables_of_functions_name_ops_that_there_are(table: dict[str, Any]) -> None:
     assert set(table) <= set(SPECS)
 

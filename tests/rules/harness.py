@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from autoinit.core.graph.graph import Node, Value
+from autoinit.core.graph.checking import checked
+from autoinit.core.graph.graph import Constant, Node, Value
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal, from_array
 from autoinit.rules.registry import RULES
@@ -77,9 +78,11 @@ def predict(
     Any = (), **attrs: Any,
 ) -> Any:  # fmt: skip
     """The rule's answer for one call."""
-    inputs = tuple(None if s is None else Value(i, s.shape) for i, s in enumerate(signals))
+    inputs: list[Any] = [None if s is None else Value(i, s.shape) for i, s in enumerate(signals)]
+    for slot, array in (arrays or {}).items():
+        inputs[slot] = inputs[slot] or Constant(array.shape, lambda array=array: array)
     outputs = tuple(Value(100 + i, tuple(shape)) for i, shape in enumerate(shapes))
-    return RULES[op](Node(op, inputs, outputs, attrs), FakeContext(arrays, kept), *signals)
+    return RULES[op](checked(Node(op, tuple(inputs), outputs, attrs)), FakeContext(arrays, kept), *signals)
 
 
 def measure(signals: Sequence[Signal], run: Callable[..., Any], repeats: int, seed: int = 0) -> Any:

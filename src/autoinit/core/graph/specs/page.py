@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from itertools import pairwise
 
 from . import FAMILIES
 from . import spec as source
@@ -20,18 +21,18 @@ This page is printed from `autoinit.core.graph.specs`: `python -m autoinit.core.
 """
 
 
-def facts() -> dict[str, str]:
+def _facts() -> dict[str, str]:
     """What may be true of an op, with the line that says so beside it in the source."""
     classes = [one for one in ast.parse(inspect.getsource(source)).body if isinstance(one, ast.ClassDef)]
     body = next(one.body for one in classes if one.name == OpSpec.__name__)
     found: dict[str, str] = {}
-    for one, text in zip(body, body[1:], strict=False):
+    for one, text in pairwise(body):
         if isinstance(one, ast.AnnAssign) and isinstance(one.value, ast.Constant) and isinstance(text, ast.Expr):
             found[ast.unparse(one.target)] = ast.literal_eval(text.value)
     return found
 
 
-FACTS = facts()
+FACTS = _facts()
 
 
 def page() -> str:
@@ -44,11 +45,13 @@ def page() -> str:
 def _op(spec: OpSpec) -> str:
     lines = [f"### `{spec.name}{spec.signature}`\n", f"{spec.meaning}.\n"]
     if spec.attributes:
-        lines += ["| attribute | holds | default | meaning |", "|---|---|---|---|", *map(_attribute, spec.attributes), ""]
+        lines += ["| attribute | holds | default | meaning |", "|---|---|---|---|"]
+        lines += [*map(_attribute, spec.attributes), ""]
     roles = [f"{o.name} is {o.role.value}" for o in spec.operands if o.role is not Role.DATA]
-    values = [(_words(name), getattr(spec, name)) for name in FACTS if getattr(spec, name) is not False]
-    true = [name if value is True else f"{name} {value}" for name, value in values if value is not None]
-    told = [f"{name}: {', '.join(items)}." for name, items in (("Roles", roles), ("Facts", true)) if items]
+    facts = [_words(name) for name in FACTS if getattr(spec, name) is True]
+    if spec.degree is not None:
+        facts.append(f"degree {spec.degree}")
+    told = [f"{name}: {', '.join(items)}." for name, items in (("Roles", roles), ("Facts", facts)) if items]
     return "\n".join([*lines, " ".join(told) + "\n"] if told else lines)
 
 

@@ -18,7 +18,9 @@ STRUCTURE = (
     move("reshape", "the same entries in the output's shape", lazy=True),
     move("permute", "axes in another order", (X,), (Attribute("perm", INTEGERS, "axes of x"),), lazy=True),
     move("expand", "axes of size 1 stretched to the output's shape, leading axes added"),
-    move("repeat", "tiled; leading axes added", (X,), (Attribute("repeats", INTEGERS, "per axis of the output"),)),
+    move("repeat", "tiled; leading axes added", (X,), (
+        Attribute("repeats", INTEGERS, "per axis of the output (None: by shapes)", None),
+    )),
     move("slice", "start:stop:step along an axis", (X,), (
         AXIS, Attribute("start", INTEGER, "first place"), Attribute("stop", INTEGER, "behind the last place"), STEP,
     )),
