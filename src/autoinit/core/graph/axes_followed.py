@@ -12,20 +12,15 @@ Followed = list[int | None] | None
 
 
 def axes_followed(node: Node, k: int, axis: int) -> Followed:
-    """For every input the axis that `axis` of output k is made of place by place (None: taken whole); None if the op
-    mixes places along it."""
+    """What `axis` of output k is made of."""
     if node.op not in FOLLOWED or node.inputs[0] is None:
         return None
     return FOLLOWED[node.op](node, len(node.outputs[k].shape), axis)
 
 
-def _first(node: Node, axis: int) -> Followed:
+def _first(node: Node, rank: int, axis: int) -> Followed:
     """The first operand has the axis; others are taken whole."""
     return [axis, *[None] * (len(node.inputs) - 1)]
-
-
-def _same(node: Node, rank: int, axis: int) -> Followed:
-    return _first(node, axis)
 
 
 def _broadcast(node: Node, rank: int, axis: int) -> Followed:
@@ -45,18 +40,18 @@ def _but_one(node: Node, rank: int, axis: int) -> Followed:
 
 
 def _linear(node: Node, rank: int, axis: int) -> Followed:
-    return _first(node, axis) if axis < rank - 1 and len(node.inputs[0].shape) == rank else None  # type: ignore[union-attr]
+    return _first(node, rank, axis) if axis < rank - 1 and len(node.inputs[0].shape) == rank else None  # type: ignore[union-attr]
 
 
 def _normalize(node: Node, rank: int, axis: int) -> Followed:
     a = node.attrs
     mixed = axis in a["axes"] or axis in a.get("channel_axes", ()) or (a.get("groups") and axis == 1)
-    return None if mixed or a.get("use_running") else _first(node, axis)
+    return None if mixed or a.get("use_running") else _first(node, rank, axis)
 
 
 def _attention(node: Node, rank: int, axis: int) -> Followed:
     plain = axis == rank - 2 and not node.attrs.get("causal") and (len(node.inputs) < 4 or node.inputs[3] is None)
-    return _first(node, axis) if plain else None
+    return _first(node, rank, axis) if plain else None
 
 
 def _matmul(node: Node, rank: int, axis: int) -> Followed:
@@ -88,7 +83,7 @@ def _part(node: Node, rank: int, axis: int) -> Followed:
 
 
 FOLLOWED: dict[str, Callable[[Node, int, int], Followed]] = {
-    "elementwise": _broadcast, "expand": _broadcast, "identity": _same, "dropout": _same, "permute": _permute,
+    "elementwise": _broadcast, "expand": _broadcast, "identity": _first, "dropout": _first, "permute": _permute,
     "softmax": _but_one, "concat": _but_one, "linear": _linear, "normalize": _normalize, "attention": _attention,
     "matmul": _matmul, "reshape": _reshape, "select": _one_less, "unbind": _one_less, "slice": _part, "split": _part,
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import GraphError
 from .graph import Constant, Node, ParameterView, Value
-from .specs import SPECS, OpSpec
+from .specs import SPECS
 
 REFERENCES = (Value, ParameterView, Constant)
 
@@ -16,7 +16,7 @@ def checked(node: Node) -> Node:
         return node
     inputs, attrs = node.inputs, node.attrs
     if len(inputs) > spec.most:
-        raise _error(node, "operands", f"{len(inputs)} operands", _signature(spec))
+        raise _error(node, "operands", f"{len(inputs)} operands", spec.signature)
     if not spec.required <= attrs.keys():
         missing = next(name for name in spec.known if name in spec.required and name not in attrs)
         raise _error(node, f"attribute '{missing}'", f"{', '.join(attrs) or 'no attributes'}",
@@ -30,15 +30,11 @@ def checked(node: Node) -> Node:
     for slot in spec.needed:
         if slot >= len(inputs) or inputs[slot] is None:
             raise _error(node, f"operand '{spec.operands[slot].name}'", f"{len(inputs)} operands, none in place {slot}",
-                         _signature(spec))  # fmt: skip
+                         spec.signature)  # fmt: skip
     for slot, ref in enumerate(inputs):
         if ref is not None and not isinstance(ref, REFERENCES):
             raise _error(node, f"operand '{spec.operand(slot).name}'", repr(ref), "a reference of the graph, or None")
     return node
-
-
-def _signature(spec: OpSpec) -> str:
-    return f"{spec.name}{spec.signature}"
 
 
 def _error(node: Node, what: str, received: str, expected: str) -> GraphError:

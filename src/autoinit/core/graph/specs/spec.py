@@ -159,9 +159,9 @@ class OpSpec:
 
     @property
     def signature(self) -> str:
-        """Operands in order; in brackets what may be None."""
+        """The op with its operands; in brackets what may be None."""
         names = [f"*{o.name}" if o.repeated else f"[{o.name}]" if o.optional else o.name for o in self.operands]
-        return f"({', '.join(names)})"
+        return f"{self.name}({', '.join(names)})"
 
     @property
     def layer(self) -> bool:

@@ -1,14 +1,14 @@
-"""The table of ops as a page of the documentation."""
+"""Prints the table of ops as a page of the documentation: ``python docs/ops.py`` writes ops.md anew."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 from itertools import pairwise
+from pathlib import Path
 
-from . import FAMILIES
-from . import spec as source
-from .spec import REQUIRED, Attribute, OpSpec, Role
+from autoinit.core.graph.specs import FAMILIES, Attribute, OpSpec, Role
+from autoinit.core.graph.specs import spec as source
 
 HEAD = """# Ops
 
@@ -17,7 +17,7 @@ canonical form go by this table; nodes are checked against it when they are made
 of those with a star there may be any number; they are data where no other role is named. Axes are non-negative integers
 into the first operand's shape; sizes come from shapes. An attribute without a default has to be given.
 
-This page is printed from `autoinit.core.graph.specs`: `python -m autoinit.core.graph.specs > docs/ops.md`.
+This page is printed from `autoinit.core.graph.specs` by `python docs/ops.py`.
 """
 
 
@@ -43,7 +43,7 @@ def page() -> str:
 
 
 def _op(spec: OpSpec) -> str:
-    lines = [f"### `{spec.name}{spec.signature}`\n", f"{spec.meaning}.\n"]
+    lines = [f"### `{spec.signature}`\n", f"{spec.meaning}.\n"]
     if spec.attributes:
         lines += ["| attribute | holds | default | meaning |", "|---|---|---|---|"]
         lines += [*map(_attribute, spec.attributes), ""]
@@ -56,9 +56,13 @@ def _op(spec: OpSpec) -> str:
 
 
 def _attribute(one: Attribute) -> str:
-    default = "" if one.default is REQUIRED else f"`{one.default!r}`"
+    default = "" if one.default is source.REQUIRED else f"`{one.default!r}`"
     return f"| {one.name} | {one.expected} | {default} | {one.meaning} |"
 
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+if __name__ == "__main__":
+    Path(__file__).with_suffix(".md").write_text(page(), encoding="utf-8")
