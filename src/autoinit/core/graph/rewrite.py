@@ -54,7 +54,7 @@ def _weighted_sums(graph: Graph, feeding: Feeding) -> None:
         if not _is_sum(node) or not isinstance(node.inputs[0], Value):
             continue
         product = producer.get(node.inputs[0].id)
-        if product is None or readers[node.inputs[0].id] != 1 or node.attrs.get("sites"):
+        if product is None or readers[node.inputs[0].id] != 1:
             continue
         made = _as_contraction(graph, feeding, producer, product, node)
         if made is not None:
