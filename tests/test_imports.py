@@ -42,6 +42,7 @@ LAYERS = (
 )
 """The folders and files of the core: each imports itself and what stands before it."""
 
+
 def imported(path: Path, depth: int = 1) -> set[str]:
     """What a file imports of this package, wherever in it: "core", or for depth 2 "core.plan"."""
     here = path.relative_to(SOURCE).parts[:-1]

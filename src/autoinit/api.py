@@ -97,7 +97,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
     return RuleSet({**RULES, **neutral}), {**_USER_RULES, **own}
 
 
-KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.ops.VOCABULARY"
+KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.specs.SPECS"
 
 
 def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") -> OptionError:

@@ -49,6 +49,10 @@ class PlanError(AutoInitError, ValueError):
     """A plan that does not fit the model, or a file that is not a plan."""
 
 
+class GraphError(AutoInitError, ValueError):
+    """A front end made a node that does not fit the description of its op."""
+
+
 class RuleError(AutoInitError, ValueError):
     """A rule failed, or returned something that is not a signal."""
 

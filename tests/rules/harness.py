@@ -19,7 +19,8 @@ import numpy as np
 import torch
 
 from autoinit.core.dependence.relations import Relations
-from autoinit.core.graph.graph import Node, Value
+from autoinit.core.graph.checking import checked
+from autoinit.core.graph.graph import Constant, Node, Value
 from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
@@ -83,11 +84,13 @@ def predict(
     Any = (), **attrs: Any,
 ) -> Any:  # fmt: skip
     """The rule's answer for one call; signals that earlier calls gave are known as what they were made of."""
-    inputs = tuple(None if s is None else PAST.value(s) for s in signals)
+    inputs: list[Any] = [None if s is None else PAST.value(s) for s in signals]
+    for slot, array in (arrays or {}).items():
+        inputs[slot] = inputs[slot] or Constant(array.shape, lambda array=array: array)
     outputs = [PAST.new(shapes[0])]
     for shape in shapes[1:]:
         outputs.append(Value(outputs[-1].id + 1, tuple(shape)))
-    node = Node(op, inputs, tuple(outputs), attrs)
+    node = checked(Node(op, tuple(inputs), tuple(outputs), attrs))
     made = RULES[op](node, FakeContext(arrays, kept, PAST), *signals)
     PAST.seen(node, made)
     return made

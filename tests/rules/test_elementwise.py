@@ -164,7 +164,7 @@ def test_centring_along_two_axes() -> None:
 def test_pooled_minus_itself(x: Signal) -> None:
     """avgpool(x) - x with windows of 3, stride 1, borders left out of the mean: 2 % (two of 40 windows are smaller)."""
     pooled = predict("average_pool", [x], [x.shape], axes=(2,), window=(3,), stride=(1,), padding=((1, 1),),
-                     dilation=(1,), include_pad=False)  # fmt: skip
+                     include_pad=False)  # fmt: skip
     run = lambda t: torch.nn.functional.avg_pool1d(t, 3, 1, 1, count_include_pad=False) - t  # noqa: E731
     of_one(x, ew("sub", pooled, x), run, model_error=0.02)
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit import Input  # noqa: E402
-from autoinit.core.graph.ops import VOCABULARY  # noqa: E402
+from autoinit.core.graph.specs import SPECS  # noqa: E402
 from autoinit.rules import RULES, paper, paper_contractions, paper_layers  # noqa: E402
 
 torch.set_num_threads(1)
@@ -254,7 +254,7 @@ def test_recurrent_layers_are_estimated() -> None:
 
 
 def test_every_op_has_a_rule_of_the_paper_or_says_why_not() -> None:
-    assert (set(VOCABULARY) | set(RULES)) - set(paper.table) == {"recurrent", "noise", "custom"}
+    assert (set(SPECS) | set(RULES)) - set(paper.table) == {"recurrent", "noise", "custom"}
 
 
 def test_every_formula_of_the_documented_table_names_a_function() -> None:

@@ -31,7 +31,6 @@ def attrs(window, stride, padding=0):
         "window": (window,) * 2,
         "stride": (stride,) * 2,
         "padding": pads,
-        "dilation": (1, 1),
     }
 
 

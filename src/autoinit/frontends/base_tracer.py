@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from ..core.graph.checking import checked
 from ..core.graph.graph import Graph, Node, Reference, Value
 
 
@@ -38,7 +39,7 @@ class BaseTracer:
 
     def add(self, node: Node) -> None:
         if not self.suppressed:
-            self.graph.nodes.append(node)
+            self.graph.nodes.append(checked(node))
 
     def counted(self, name: str) -> int:
         """One more call of an op at this place: its number, from 1."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import wraps
 
 from ..core.graph.graph import Node
-from ..core.graph.ops import VOCABULARY
+from ..core.graph.specs import SPECS
 from ..core.signal.signal import Signal
 from ..core.solve.no_rule import simulate
 from ..core.solve.outcome import RuleSet
@@ -37,16 +37,11 @@ _LAYERS: dict[str, Rule] = {
     "write": layers.write,
     "pad": layers.pad,
     "where": layers.choose,
+    "interpolate": layers.unchanged,
 }
 
-SHAPE_ADJUSTMENTS = (
-    "identity", "reshape", "permute", "expand", "repeat", "slice", "select", "split", "unbind", "gather", "shuffle",
-    "diagonal", "unfold", "interpolate",
-)  # fmt: skip
-"""Flatten, Permute, Reshape, UpSampling, Cropping, split, transpose, and what else only moves or repeats entries."""
-
-AS_ELSEWHERE = ("recurrent", "noise")
-"""Recurrent layers are simulated, as the paper says; noise states its moments. (Users' own rules stay theirs.)"""
+AS_ELSEWHERE = ("recurrent", "noise", "custom")
+"""Recurrent layers are simulated, as the paper says; noise states its moments; users' own rules stay theirs."""
 
 
 def _of_data(op: str, function: Rule) -> Rule:
@@ -66,13 +61,9 @@ def _of_data(op: str, function: Rule) -> Rule:
 def _table() -> dict[str, Rule]:
     """A rule for every word of the vocabulary."""
     table: dict[str, Rule] = dict(PAPER_CONTRACTIONS)
-    for op in VOCABULARY:
-        if op in SHAPE_ADJUSTMENTS:
-            table[op] = _of_data(op, layers.unchanged)
-        elif op in _LAYERS:
-            table[op] = _of_data(op, _LAYERS[op])
-        elif op not in table and op not in AS_ELSEWHERE:
-            table[op] = _of_data(op, layers.passed)
+    for op, spec in SPECS.items():
+        if op not in table and op not in AS_ELSEWHERE:
+            table[op] = _of_data(op, _LAYERS.get(op) or (layers.unchanged if spec.moves else layers.passed))
     return table
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.graph.checking import checked
 from ..core.graph.graph import Constant, Graph, Node, Parameter, ParameterView, Reference, Value
 from ..core.inputs import Input
 from ..core.options import GivenOptions, read_options
@@ -80,7 +81,7 @@ class _Builder:
 
     def node(self, op: str, inputs: tuple[Any, ...], shape: tuple[int, ...], **attrs: Any) -> Value:
         out = self.value(shape)
-        self.graph.nodes.append(Node(op, inputs, (out,), attrs, f"layer{len(self.graph.nodes)}", op, 1))
+        self.graph.nodes.append(checked(Node(op, inputs, (out,), attrs, f"layer{len(self.graph.nodes)}", op, 1)))
         return out
 
     def layer(self, layer: specs.Layer, x: Any) -> Any:
@@ -127,7 +128,7 @@ class _Builder:
         side = (k - 1) // 2 if layer.same else 0
         sizes = tuple(n + 2 * side - k + 1 for n in x.shape[1:3])
         return self.node("conv", (x, weight, bias), (x.shape[0], *sizes, layer.outputs), stride=(1, 1), dilation=(1, 1),
-                         padding=((side, side),) * 2, groups=layer.groups, transposed=False, pad_mode="zeros",
+                         padding=((side, side),) * 2, groups=layer.groups, transposed=False,
                          x_axes=(0, 3, 1, 2), w_axes=(0, 1, 2, 3))  # fmt: skip
 
     def _pool(self, layer: specs.MaxPool | specs.AveragePool, x: Any) -> Value:

@@ -215,17 +215,19 @@ def _cumulative(joint: Asking, node: Node, view: Layout) -> Form:
     return _mixed(view, node.outputs[0], x, axis, own, 0.5 * x.shape[axis])
 
 
-def _pool(joint: Asking, node: Node, view: Layout) -> Form:
+def _max_pool(joint: Asking, node: Node, view: Layout) -> Form:
+    x, a = joint.operand(node, 0), node.attrs
+    if x is None or x.shape != node.outputs[0].shape:
+        return None
+    slope = slope_of_extreme(joint.signal(x), tuple(a["axes"]), smallest=False, count=prod(a["window"]))
+    return None if slope is None else _pool(joint, node, view, slope)
+
+
+def _pool(joint: Asking, node: Node, view: Layout, slope: float = 1.0) -> Form:
     """Windows as wide as w of an axis that keeps its length: an entry itself is met once in w."""
     x, out, a = joint.operand(node, 0), node.outputs[0], node.attrs
     if x is None or x.shape != out.shape:
         return None
-    slope = 1.0
-    if node.op == "max_pool":
-        found = slope_of_extreme(joint.signal(x), tuple(a["axes"]), smallest=False, count=prod(a["window"]))
-        if found is None:
-            return None
-        slope = found
     parts = [Part(slope, view)]
     value = out
     for axis, window in zip(a["axes"], a["window"], strict=True):
@@ -254,5 +256,5 @@ FORMS: Mapping[str, Callable[[Asking, Node, Layout], Form]] = {
     "softmax": _softmax,
     "cumulative": _cumulative,
     "average_pool": _pool,
-    "max_pool": _pool,
+    "max_pool": _max_pool,
 }

@@ -16,19 +16,19 @@ from numpy.typing import NDArray
 
 from ..graph.canonical.layout import Axis, Layout, Parts, of_base
 from ..graph.graph import Node, Value
+from ..graph.roles import feature_axis
+from ..graph.specs import spec_of
 from ..signal.signal import Signal
 from .coincidence import pushed
 from .forms import FORMS
 from .functions import covariance_of_functions, moment_together
-from .pieces import PIECED, by_pieces
+from .pieces import by_pieces
 from .story import Story
 from .substitution import Lost, Unknown, digit, renamed, through
 
 Array = NDArray[np.float64]
 MOST_STEPS = 300
 """Longer stories are not followed."""
-FRESH = {"noise", "embedding", "recurrent", "chosen"}
-"""Ops that are taken as sources of their own."""
 
 
 class Joint:
@@ -131,9 +131,9 @@ class Joint:
             if self.story.weights_of(other):
                 return self._by_weight(node, other, a, b, shape)
             node, a, b = other, b, a  # the weight may be in the past of the other
-        if node.op in FRESH:
+        if spec_of(node.op).source:
             return nothing
-        if node.op in PIECED:
+        if spec_of(node.op).joins:
             return by_pieces(self, node, a, b, shape)
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None:
@@ -150,7 +150,7 @@ class Joint:
         at = Value(base, signal.shape)
         while self.signal(at).source is not self.signal(at):
             node = self.story.producer(at.id)
-            if node is None or node.op not in ("elementwise", "identity"):
+            if node is None or not spec_of(node.op).pointwise:
                 return None
             data = self.data(node)
             if len(data) != 1 or data[0][1].shape != at.shape:
@@ -189,12 +189,12 @@ class Joint:
         if len(slots) != 1 or node.op != other.op:
             raise Unknown
         x, y = node.inputs[0], other.inputs[0]
-        if node.op not in ("linear", "conv", "matmul") or not isinstance(x, Value) or not isinstance(y, Value):
+        axis = feature_axis(node)
+        if axis is None or not isinstance(x, Value) or not isinstance(y, Value):
             raise Unknown
         out = node.outputs[0]
         if x.shape != y.shape or len(x.shape) != len(out.shape):
             raise Unknown
-        axis = node.attrs["x_axes"][1] if node.op == "conv" else len(out.shape) - 1
         u, v = self.signal(x), self.signal(y)
         if u.second <= 0.0:
             return nothing

@@ -13,7 +13,6 @@ from .asking import Asking
 from .substitution import Unknown
 
 Array = NDArray[np.float64]
-PIECED = {"concat", "stack"}
 MOST_PIECES = 16
 
 

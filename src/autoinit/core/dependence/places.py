@@ -9,19 +9,20 @@ an average part. If no path ends in a piece, nothing is gained and the plain rul
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
+from ..graph.axes_followed import axes_followed
 from ..graph.cuts import wanted_cuts
 from ..graph.graph import Constant, Node, Value
+from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .relations import Relations
 from .run import Run
 from .unlike_columns import Unlike
 
-PUT_TOGETHER = ("concat", "stack", "pad")
 MOST_PARTS = 3000
 """Longer stories are not followed."""
 
@@ -124,45 +125,17 @@ class Places:
             known = self.unlike.part(cut.value, cut.axis, cut.start, cut.stop)
             return ([], True) if known is not None else (None, False)
         _, node, k = found
-        if node.op in PUT_TOGETHER:
-            inside = self._piece(node, cut)
-            if inside is not None:
-                return [], True
+        if node.op in PUT_TOGETHER and PUT_TOGETHER[node.op](node, cut) is not None:
+            return [], True
         axes = axes_followed(node, k, cut.axis)
         if axes is None or (id(node) in self.pieced and node.attrs["axis"] != cut.axis):
             return None, False
-        shift = _shift(node, k, cut.axis)
+        shift = _start(node, k, cut.axis) or 0
         needs: list[Cut | None] = []
         for ref, axis in zip(node.inputs, axes, strict=True):
             followed = isinstance(ref, Value) and axis is not None and ref.id in self.run.signals
             needs.append(Cut(ref.id, axis, cut.start + shift, cut.stop + shift) if followed else None)  # type: ignore
         return needs, False
-
-    def _piece(self, node: Node, cut: Cut) -> tuple[int | None, int, int] | None:
-        """(input, start, stop) of the piece that holds the whole cut; input None for the padding."""
-        if node.op == "pad":
-            if node.attrs.get("mode", "constant") != "constant" or any(
-                p[0] < 0 or p[1] < 0 for p in node.attrs["pads"]
-            ):
-                return None
-            if any(p != (0, 0) for a, p in enumerate(map(tuple, node.attrs["pads"])) if a != cut.axis):
-                return None
-            low = node.attrs["pads"][cut.axis][0]
-            n = node.inputs[0].shape[cut.axis]  # type: ignore[union-attr]
-            if low <= cut.start and cut.stop <= low + n:
-                return 0, cut.start - low, cut.stop - low
-            return (None, 0, 0) if cut.stop <= low or cut.start >= low + n else None
-        if node.attrs["axis"] != cut.axis:
-            return None
-        if node.op == "stack":
-            return (cut.start, 0, 1) if cut.stop == cut.start + 1 else None
-        at = 0
-        for slot, ref in enumerate(node.inputs):
-            n = ref.shape[cut.axis] if ref is not None and len(ref.shape) > cut.axis else 0
-            if at <= cut.start and cut.stop <= at + n:
-                return slot, cut.start - at, cut.stop - at
-            at += n
-        return None
 
     # --- working out ----------------------------------------------------------------------------------------------
 
@@ -173,20 +146,19 @@ class Places:
         if known is not None:
             return known
         _, node, k = self.producer[cut.value]
-        if node.op in PUT_TOGETHER:
-            inside = self._piece(node, cut)
-            if inside is not None:
-                slot, start, stop = inside
-                shape = list(node.outputs[0].shape)
-                shape[cut.axis] = cut.stop - cut.start
-                if slot is None:
-                    return constant(shape, float(node.attrs.get("value", 0.0)))
-                signal = self.run.signal(node, slot)
-                assert signal is not None
-                if node.op == "stack":
-                    return self._reshape(signal, tuple(shape))
-                return self._sliced(signal, cut.axis, start, stop)
-        if node.op in ("slice", "split") and node.attrs["axis"] == cut.axis and needs[0] is not None:
+        inside = PUT_TOGETHER[node.op](node, cut) if node.op in PUT_TOGETHER else None
+        if inside is not None:
+            slot, start, stop = inside
+            shape = list(node.outputs[0].shape)
+            shape[cut.axis] = cut.stop - cut.start
+            if slot is None:
+                return constant(shape, float(node.attrs.get("value", 0.0)))
+            signal = self.run.signal(node, slot)
+            assert signal is not None
+            if signal.ndim < len(shape):
+                return self._reshape(signal, tuple(shape))
+            return self._sliced(signal, cut.axis, start, stop)
+        if needs and needs[0] is not None and _start(node, k, cut.axis) is not None:
             return self.known[needs[0]]  # a part of the part
         signals: list[Signal | None] = []
         for slot, need in enumerate(needs):
@@ -200,9 +172,10 @@ class Places:
         outputs = tuple(
             Value(-1, tuple(size if a == cut.axis else n for a, n in enumerate(v.shape))) for v in node.outputs
         )
-        if node.op == "unbind":
-            assert signals[0] is not None
-            return self._rule("select", {"axis": node.attrs["axis"], "index": k}, signals[0], outputs[k].shape)
+        cuts = wanted_cuts(node) or ()
+        if len(cuts) > 1 and len(outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
+            assert signals[0] is not None  # of all places of an axis only this one
+            return self._rule("select", {"axis": cuts[k][0], "index": k}, signals[0], outputs[k].shape)
         again = replace(node, outputs=outputs)
         made: Any = self.run.rules.table[node.op](again, Revisit(self.run, node), *signals)
         chosen: Signal = made[k] if isinstance(made, tuple) else made
@@ -235,75 +208,48 @@ class Places:
         return made
 
 
-def axes_followed(node: Node, k: int, axis: int) -> list[int | None] | None:
-    """For every input the axis that `axis` of output k is made of place by place (None: taken whole); None if the op
-    mixes places along it."""
-    a, count = node.attrs, len(node.inputs)
-    rank = len(node.outputs[k].shape)
-    first = node.inputs[0]
-    only_first = [None] * (count - 1)
-    if first is None:
+def _start(node: Node, k: int, axis: int) -> int | None:
+    """Where an output begins in the input along an axis that is cut and stays."""
+    cuts = wanted_cuts(node)
+    if cuts is None or cuts[k][0] != axis or len(node.outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
         return None
-    if node.op in ("elementwise", "expand"):
-        found: list[int | None] = []
-        for ref in node.inputs:
-            place = -1 if ref is None else axis - (rank - len(ref.shape))
-            found.append(None if ref is None or place < 0 or ref.shape[place] == 1 else place)
-        return found
-    if node.op in ("identity", "dropout"):
-        return [axis, *only_first]
-    if node.op == "permute":
-        return [a["perm"][axis]]
-    if node.op == "softmax":
-        return [axis] if a["axis"] != axis else None
-    if node.op == "linear":
-        return [axis, *only_first] if axis < rank - 1 and len(first.shape) == rank else None
-    if node.op == "normalize":
-        mixed = axis in a["axes"] or axis in a.get("channel_axes", ()) or (a.get("groups") and axis == 1)
-        return None if mixed or a.get("use_running") else [axis, *only_first]
-    if node.op == "concat":
-        return [axis] * count if a["axis"] != axis else None
-    if node.op == "attention":
-        plain = axis == rank - 2 and not a.get("causal") and (count < 4 or node.inputs[3] is None)
-        return [axis, *only_first] if plain else None
-    if node.op == "matmul":
-        return _matmul_axes(node, rank, axis)
-    if node.op == "reshape":
-        return _reshape_axis(first.shape, node.outputs[0].shape, axis)
-    if node.op == "select":
-        return [axis + (axis >= a["axis"])]
-    if node.op == "unbind":
-        return [axis + (axis >= a["axis"])]
-    if node.op in ("slice", "split"):
-        return [axis] if a["axis"] != axis or a.get("step", 1) == 1 else None
+    return cuts[k][1]
+
+
+Inside = tuple[int | None, int, int] | None
+"""(input, start, stop) of the piece that holds a whole cut; input None for a padding; None if no piece does."""
+
+
+def _in_padded(node: Node, cut: Cut) -> Inside:
+    pads = [tuple(p) for p in node.attrs["pads"]]
+    if node.attrs.get("mode", "constant") != "constant" or any(p[0] < 0 or p[1] < 0 for p in pads):
+        return None
+    if any(p != (0, 0) for a, p in enumerate(pads) if a != cut.axis):
+        return None
+    low = pads[cut.axis][0]
+    n = node.inputs[0].shape[cut.axis]  # type: ignore[union-attr]
+    if low <= cut.start and cut.stop <= low + n:
+        return 0, cut.start - low, cut.stop - low
+    return (None, 0, 0) if cut.stop <= low or cut.start >= low + n else None
+
+
+def _in_stack(node: Node, cut: Cut) -> Inside:
+    return (cut.start, 0, 1) if node.attrs["axis"] == cut.axis and cut.stop == cut.start + 1 else None
+
+
+def _in_concatenation(node: Node, cut: Cut) -> Inside:
+    at = 0
+    for slot, ref in enumerate(node.inputs if node.attrs["axis"] == cut.axis else ()):
+        n = ref.shape[cut.axis] if ref is not None and len(ref.shape) > cut.axis else 0
+        if at <= cut.start and cut.stop <= at + n:
+            return slot, cut.start - at, cut.stop - at
+        at += n
     return None
 
 
-def _matmul_axes(node: Node, rank: int, axis: int) -> list[int | None] | None:
-    left, right = node.inputs
-    if left is None or right is None or len(left.shape) != rank or len(right.shape) != rank:
-        return None
-    if axis == rank - 2:
-        return [axis, None]
-    return [None, axis] if axis == rank - 1 and not node.attrs.get("weights") else None
-
-
-def _reshape_axis(old: tuple[int, ...], new: tuple[int, ...], axis: int) -> list[int | None] | None:
-    """The axis of the same size with as many entries before it."""
-    before = prod(new[:axis])
-    for k, n in enumerate(old):
-        if n == new[axis] and n > 1 and prod(old[:k]) == before:
-            return [k]
-    return None
-
-
-def _shift(node: Node, k: int, axis: int) -> int:
-    """Where the places of an output along an axis begin in its input."""
-    if node.op == "slice" and node.attrs["axis"] == axis:
-        return int(node.attrs["start"])
-    if node.op == "split" and node.attrs["axis"] == axis:
-        return int(sum(node.attrs["sizes"][:k]))
-    return 0
+PUT_TOGETHER: dict[str, Callable[[Node, Cut], Inside]] = {
+    "concat": _in_concatenation, "stack": _in_stack, "pad": _in_padded,
+}  # fmt: skip
 
 
 class Doubtful(Exception):
@@ -323,7 +269,7 @@ class Revisit:
         return self.run.centred(self.node, x)
 
     def array(self, node: Node, slot: int) -> Any:
-        return None if node.op == "elementwise" else self.run.array(self.node, slot)
+        return None if spec_of(node.op).pointwise else self.run.array(self.node, slot)
 
     def kept(self, node: Node, slot: int) -> bool:
         return self.run.kept(self.node, slot)

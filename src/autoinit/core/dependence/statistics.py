@@ -16,6 +16,7 @@ import numpy as np
 from ..gaussian.expression import evaluate
 from ..graph.canonical.layout import Axis, Layout, Parts, Repeat
 from ..graph.graph import Node, Value
+from ..graph.specs import spec_of
 from ..signal.signal import Signal
 from .forms import kept_axes
 from .joint import Joint
@@ -88,8 +89,8 @@ def _scaled(joint: Joint, x: Value) -> Iterator[tuple[Value, float]]:
     for _ in range(4):
         yield x, joint.signal(x).second / second if second else 1.0
         node = joint.story.producer(x.id)
-        data = joint.data(node) if node is not None and node.op == "elementwise" else []
-        if node is None or len(data) != 1 or node.attrs["fn"] not in MULTIPLES or data[0][1].shape != x.shape:
+        data = joint.data(node) if node is not None else []
+        if node is None or len(data) != 1 or node.attrs.get("fn") not in MULTIPLES or data[0][1].shape != x.shape:
             return
         x = data[0][1]
 
@@ -100,10 +101,10 @@ def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
         node = joint.story.producer(view.base)
         if node is None:
             return None, view
-        if node.op == "reduce":
+        if spec_of(node.op).reduces:
             squares = node.attrs["kind"] != "norm" or node.attrs.get("power") in (None, 2.0)
             return (node if squares and node.attrs["kind"] in KINDS else None), view
-        if node.op not in ("elementwise", "identity"):
+        if not spec_of(node.op).pointwise:
             return None, view
         data = [x for _, x in joint.data(node)]
         if len(data) != 1:
@@ -119,7 +120,7 @@ def _root(joint: Joint, value: Value) -> Value | None:
     """y of y^2."""
     base = joint.view(value, len(value.shape))
     node = joint.story.producer(base.base)
-    if node is None or node.op != "elementwise" or node.outputs[0].shape != value.shape or base.base != value.id:
+    if node is None or "fn" not in node.attrs or node.outputs[0].shape != value.shape or base.base != value.id:
         return None
     data = [x for _, x in joint.data(node)]
     fn, scalars = node.attrs["fn"], node.attrs.get("scalars") or {}
@@ -146,7 +147,7 @@ def _axes_between(joint: Joint, x: Value, squared: Value, view: Layout) -> tuple
 def _deviation_of(joint: Joint, x: Value, squared: Value, view: Layout) -> Value | None:
     """y of x = y - its mean over the axes of the statistic."""
     node = joint.story.producer(joint.view(x, len(x.shape)).base)
-    if node is None or node.op != "elementwise" or node.attrs["fn"] != "sub" or node.outputs[0] != x:
+    if node is None or node.attrs.get("fn") != "sub" or node.outputs[0] != x:
         return None
     whole, mean = joint.operand(node, 0), joint.operand(node, 1)
     if whole is None or mean is None or whole.shape != x.shape:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..graph.graph import Constant, Node, Value
+from ..graph.specs import spec_of
 from ..signal.signal import Columns, Signal
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 64
 """A function of unlike columns is worked out for so many parts of them at most."""
-PLAIN = ("elementwise", "identity", "expand", "permute", "reshape", "slice", "split", "select", "unbind", "dropout")
-"""Ops that leave unlike columns unlike, each by itself."""
 AFFINE = ("add", "sub", "mul", "div", "neg")
 """With numbers these are exact for moments of the whole."""
 
@@ -40,7 +39,7 @@ class Unlike:
                 self.columns[value], self.axis[value] = columns, columns.axes[-1]
 
     def seen(self, node: Node) -> None:
-        if not self.axis or node.op not in PLAIN:
+        if not self.axis or not (spec_of(node.op).moves or spec_of(node.op).pointwise):
             return
         given = {ref.id for ref in node.inputs if isinstance(ref, Value)}
         for k, value in enumerate(node.outputs):
@@ -61,13 +60,13 @@ class Unlike:
 
     def output(self, node: Node) -> tuple[Signal, ...] | None:
         """A function of unlike columns (or a choice of them) is a mixture of what it makes of each."""
-        if not self.axis or node.op not in ("elementwise", "gather"):
+        if not self.axis:
             return None
-        out = node.outputs[0]
+        out, spec = node.outputs[0], spec_of(node.op)
         mixed: Signal | None = None
-        if node.op == "gather":
+        if spec.moves and spec.indexed:
             mixed = self._chosen(node)
-        elif out.id in self.axis and not _is_exact(node):
+        elif spec.pointwise and out.id in self.axis and not _is_exact(node):
             mixed = self.range(out, self.axis[out.id], 0, out.shape[self.axis[out.id]])
         if mixed is None:
             return None
@@ -104,4 +103,4 @@ class Unlike:
 def _is_exact(node: Node) -> bool:
     """Whether the moments of the whole tell what an op makes of unlike columns: moves, and affine functions."""
     tensors = [ref for ref in node.inputs if ref is not None and ref.shape]
-    return node.op != "elementwise" or (len(tensors) == 1 and node.attrs["fn"] in AFFINE)
+    return spec_of(node.op).moves or (len(tensors) == 1 and node.attrs.get("fn") in AFFINE)

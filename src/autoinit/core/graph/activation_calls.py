@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from .graph import Graph, Node, ParameterView, Reference, Value
-from .roles import weight_slots
+from .specs import spec_of
 
 LINES = {"identity", "neg", "affine", "add", "sub"}
 """Functions that keep a straight line one; so do "mul" and "div" by a constant."""
@@ -20,13 +20,6 @@ NAMED = {
     "softshrink", "tanh", "hardtanh", "softsign", "tanhshrink",
 }  # fmt: skip
 """Functions that are activations wherever they stand."""
-BY_ENTRY = ("elementwise", "identity", "where", "affine")
-UNCHANGED = ("identity", "reshape", "permute", "expand", "slice", "select", "split", "unbind")
-"""Ops that pass entries on as they are."""
-CARRIES = (*UNCHANGED, "dropout", "concat", "stack", "repeat", "gather", "shuffle", "average_pool", "max_pool",
-           "interpolate", "pad")  # fmt: skip
-"""Ops behind which a gate is still a gate."""
-PRODUCTS = ("matmul", "einsum", "attention")
 SHARES = ("sigmoid", "hardsigmoid")
 """Functions between 0 and 1: of two factors, such a one is the gate (as is a softmax)."""
 
@@ -49,22 +42,32 @@ def is_activation(nodes: Sequence[Node], x: Reference, y: Reference) -> bool:
         if any(v not in line and v not in fixed for v in values):
             return False
         if not of_x:
-            if node.op in ("noise", "dropout", "embedding", "recurrent"):
+            if _is_drawn(node):
                 return False
             fixed.update(v.id for v in node.outputs)
             continue
-        if node.op not in BY_ENTRY:
+        if not spec_of(node.op).pointwise:
             return False
         line.update({v.id: all(line[u] for u in of_x) and _keeps_lines(node, len(of_x)) for v in node.outputs})
     return y.id in line and not line[y.id]
 
 
 def _keeps_lines(node: Node, operands: int) -> bool:
-    """`operands` of the node depend on x."""
-    if node.op in ("identity", "affine"):
-        return True
+    """Of a function by entries; `operands` of the node depend on x."""
     fn = node.attrs.get("fn")
-    return node.op == "elementwise" and (fn in LINES or (fn in ("mul", "div") and operands == 1))
+    return spec_of(node.op).linear or fn in LINES or (fn in ("mul", "div") and operands == 1)
+
+
+def _is_drawn(node: Node) -> bool:
+    """Whether something comes out that is not made of operands alone."""
+    spec = spec_of(node.op)
+    return spec.random or spec.source
+
+
+def _carries(node: Node) -> bool:
+    """Whether a gate is still a gate behind the op."""
+    spec = spec_of(node.op)
+    return spec.moves or spec.joins or spec.resamples
 
 
 class Readers:
@@ -83,7 +86,7 @@ class Readers:
             for v in values:
                 self.of[v].append(node)
             self.made_by.update((v.id, node) for v in node.outputs)
-            if node.op not in ("noise", "dropout", "embedding", "recurrent") and values <= self.constant:
+            if values <= self.constant and not _is_drawn(node):
                 self.constant.update(v.id for v in node.outputs)
 
     def why_not(self, value: Value) -> str | None:
@@ -99,11 +102,12 @@ class Readers:
                 found, goes_on = self._read_by(node, current, alone, is_share)
                 if found:
                     reasons.add(found)
-                entry = node.op in BY_ENTRY
+                spec = spec_of(node.op)
+                same = spec.pointwise or (spec.moves and not spec.random)
                 for v in node.outputs if goes_on else ():
                     if v.id not in seen:
                         seen.add(v.id)
-                        open_values.append((v, alone and entry, whole and (entry or node.op in UNCHANGED)))
+                        open_values.append((v, alone and spec.pointwise, whole and same))
         return next((reason for reason in (GATE, PART, OUTPUT, FIXED) if reason in reasons), None)
 
     def _is_share(self, value: Value) -> bool:
@@ -111,9 +115,10 @@ class Readers:
         node = self.made_by.get(value.id)
         while node is not None:
             data = [ref for ref in node.inputs if isinstance(ref, Value) and ref.id not in self.constant]
-            moved = node.op in CARRIES or (node.op in BY_ENTRY and _keeps_lines(node, len(data)))
+            spec = spec_of(node.op)
+            moved = _carries(node) or (spec.pointwise and _keeps_lines(node, len(data)))
             if not moved or len(data) != 1:
-                return node.op == "softmax" or node.attrs.get("fn") in SHARES
+                return spec.shares or node.attrs.get("fn") in SHARES
             node = self.made_by.get(data[0].id)
         return False
 
@@ -122,17 +127,18 @@ class Readers:
 
         alone: nothing but functions by entries up to here; is_share: the activation's values lie between 0 and 1.
         """
+        spec = spec_of(node.op)
         others = [ref for ref in node.inputs if isinstance(ref, Value) and ref != value and ref.id not in self.constant]
         twice = sum(ref == value for ref in node.inputs) > 1
-        if node.op in PRODUCTS:
+        if spec.pairs:
             return (GATE if others or twice else None), False
-        if node.op == "where" and node.inputs[0] == value:
+        if any(node.inputs[slot] == value for slot in spec.mask):
             return GATE, False
-        weights = [node.inputs[slot] for slot in weight_slots(node)]
+        weights = [node.inputs[slot] for slot in spec.weights]
         if any(isinstance(w, ParameterView) and self.stays(w.name) for w in weights):
             return FIXED, False
-        if node.op not in BY_ENTRY or node.op == "where":
-            return None, node.op in CARRIES
+        if not spec.pointwise or spec.mask:
+            return None, _carries(node)
         fn = node.attrs.get("fn")
         if fn == "mul" and others and not is_share and all(self._is_share(ref) for ref in others):
             return None, False  # what is gated, by another one

@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from .graph import Node, Value
+from collections.abc import Callable
+from itertools import accumulate
+
+from .graph import Node, Shape, Value
+
+Cuts = list[tuple[int, int, int]]
+"""(axis, start, stop) of every output."""
 
 
-def wanted_cuts(node: Node) -> list[tuple[int, int, int]] | None:
-    """(axis, start, stop) of every output of an op that cuts an axis; None for any other op."""
-    a, x = node.attrs, node.inputs[0] if node.inputs else None
-    if not isinstance(x, Value) or not x.shape:
-        return None
-    if node.op == "slice" and a["step"] == 1:
-        return [(a["axis"], a["start"], min(a["stop"], x.shape[a["axis"]]))]
-    if node.op == "select":
-        return [(a["axis"], a["index"], a["index"] + 1)]
-    if node.op == "split":
-        ends = [sum(a["sizes"][: k + 1]) for k in range(len(a["sizes"]))]
-        return [(a["axis"], end - size, end) for end, size in zip(ends, a["sizes"], strict=True)]
-    if node.op == "unbind":
-        return [(a["axis"], k, k + 1) for k in range(x.shape[a["axis"]])]
-    return None
+def wanted_cuts(node: Node) -> Cuts | None:
+    """Where an op cuts an axis; None for any other op."""
+    x = node.inputs[0] if node.op in CUTS else None
+    return CUTS[node.op](node, x.shape) if isinstance(x, Value) and x.shape else None
+
+
+def _slice(node: Node, shape: Shape) -> Cuts | None:
+    a = node.attrs
+    return [(a["axis"], a["start"], min(a["stop"], shape[a["axis"]]))] if a["step"] == 1 else None
+
+
+def _select(node: Node, shape: Shape) -> Cuts:
+    return [(node.attrs["axis"], node.attrs["index"], node.attrs["index"] + 1)]
+
+
+def _split(node: Node, shape: Shape) -> Cuts:
+    axis, sizes = node.attrs["axis"], node.attrs["sizes"]
+    return [(axis, end - size, end) for end, size in zip(accumulate(sizes), sizes, strict=True)]
+
+
+def _unbind(node: Node, shape: Shape) -> Cuts:
+    return [(node.attrs["axis"], k, k + 1) for k in range(shape[node.attrs["axis"]])]
+
+
+CUTS: dict[str, Callable[[Node, Shape], Cuts | None]] = {
+    "slice": _slice, "select": _select, "split": _split, "unbind": _unbind,
+}  # fmt: skip

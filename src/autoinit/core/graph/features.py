@@ -9,23 +9,25 @@ pairs), what other ops read too, and what a softmax follows, is no weight.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
+from .specs import spec_of
 
-UNARY = ("identity", "slice", "dropout")
-BEFORE_SOFTMAX = ("identity", "reshape", "permute", "expand", "elementwise", "masked_fill", "where", "dropout")
+Axes = frozenset[int]
 
 
 class Features:
     """For every value the axes that are features of the last layer (through views only)."""
 
     def __init__(self, graph: Graph) -> None:
-        self._axes: dict[int, frozenset[int]] = {}
+        self._axes: dict[int, Axes] = {}
         self._readers = Counter(ref.id for node in graph.nodes for ref in node.inputs if isinstance(ref, Value))
         self._logits: set[int] = set()
         for node in reversed(graph.nodes):
-            on_the_way = node.op in BEFORE_SOFTMAX and any(value.id in self._logits for value in node.outputs)
-            if node.op == "softmax" or on_the_way:
+            spec = spec_of(node.op)
+            passed_on = spec.moves or spec.pointwise or spec.masks
+            if spec.shares or (passed_on and any(value.id in self._logits for value in node.outputs)):
                 self._logits.update(ref.id for ref in node.inputs if isinstance(ref, Value))
         for node in graph.nodes:
             axes = self._of(node)
@@ -46,29 +48,37 @@ class Features:
                 return slot
         return None
 
-    def _made(self, ref: Reference) -> frozenset[int]:
+    def _made(self, ref: Reference) -> Axes:
         """The feature axes of what only one op reads."""
         if not isinstance(ref, Value) or self._readers[ref.id] != 1:
             return frozenset()
         return self._axes.get(ref.id, frozenset())
 
-    def _of(self, node: Node) -> frozenset[int]:
-        if node.op == "linear" and isinstance(node.inputs[1], ParameterView):
-            return frozenset((len(node.outputs[0].shape) - 1,))
-        first = node.inputs[0] if node.inputs else None
-        axes = self._made(first)
-        if not axes or first is None:
+    def _of(self, node: Node) -> Axes:
+        if node.op not in KEPT:
             return frozenset()
-        if node.op == "reshape":
-            return split_axes(first.shape, node.outputs[0].shape, axes)
-        if node.op == "permute":
-            return frozenset(k for k, axis in enumerate(node.attrs["perm"]) if axis in axes)
-        if node.op in UNARY or (node.op == "elementwise" and node.outputs[0].shape == first.shape):
-            return axes
-        return frozenset()
+        first = node.inputs[0]
+        return KEPT[node.op](node, first.shape if first is not None else (), self._made(first))
 
 
-def split_axes(old: Shape, new: Shape, axes: frozenset[int]) -> frozenset[int]:
+def _linear(node: Node, shape: Shape, axes: Axes) -> Axes:
+    return frozenset((len(node.outputs[0].shape) - 1,) if isinstance(node.inputs[1], ParameterView) else ())
+
+
+def _same(node: Node, shape: Shape, axes: Axes) -> Axes:
+    return axes
+
+
+KEPT: dict[str, Callable[[Node, Shape, Axes], Axes]] = {
+    "linear": _linear, "identity": _same, "slice": _same, "dropout": _same,
+    "elementwise": lambda node, shape, axes: axes if node.outputs[0].shape == shape else frozenset(),
+    "permute": lambda node, shape, axes: frozenset(k for k, a in enumerate(node.attrs["perm"]) if a in axes),
+    "reshape": lambda node, shape, axes: split_axes(shape, node.outputs[0].shape, axes) if axes else axes,
+}  # fmt: skip
+"""By op: the feature axes of the output, for the shape of the first operand and its feature axes."""
+
+
+def split_axes(old: Shape, new: Shape, axes: Axes) -> Axes:
     """Where axes are after a reshape: blocks of axes with equal sizes correspond; a mixed block is no feature axis."""
     found: set[int] = set()
     i = j = 0
@@ -98,7 +108,7 @@ def by_matrix(node: Node) -> bool:
 
 def labels(node: Node) -> tuple[list[str], str]:
     """A product of two operands as the labels of an einsum."""
-    if node.op == "einsum":
+    if "equation" in node.attrs:
         left, _, out = node.attrs["equation"].replace(" ", "").partition("->")
         return left.split(","), out
     a, b = (len(ref.shape) for ref in node.inputs[:2])  # type: ignore[union-attr]

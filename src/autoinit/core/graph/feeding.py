@@ -19,18 +19,8 @@ from math import prod
 
 from .features import Features, by_matrix
 from .graph import Graph, Node, ParameterView, Reference, Value
-from .roles import weight_slots
+from .specs import spec_of
 
-ARITHMETIC = {
-    "identity", "reshape", "permute", "expand", "repeat", "slice", "select", "split", "unbind", "gather", "shuffle",
-    "diagonal", "triangle", "pad", "unfold", "dropout", "elementwise", "reduce", "concat", "stack", "normalize",
-    "weight_norm", "softmax", "where", "masked_fill", "interpolate", "cumulative", "affine", "write", "custom",
-    "opaque",
-}  # fmt: skip
-"""Ops that make weights of weights."""
-PARAMETERS_ONLY = {"normalize", "custom", "opaque"}
-"""Of these, the ones that do so only where no data is involved: a normalised signal is a signal."""
-PRODUCTS = {"matmul", "einsum"}
 SIDE, MATRIX, WEIGHT = 1, 2, 3
 """The parameter side of a product that goes by heads or samples; of one by a matrix; the weight of a layer."""
 
@@ -58,7 +48,7 @@ class Feeding:
         for node in graph.nodes:
             made = self._of_node(node)
             self.made.update((value.id, made) for value in node.outputs)
-            if node.op == "noise" and node.attrs["mean"] == 0.0:
+            if not node.inputs and spec_of(node.op).random and node.attrs["mean"] == 0.0:
                 self.noise.update(value.id for value in node.outputs)
         for node in reversed(graph.nodes):
             self._look_back(node)
@@ -73,19 +63,20 @@ class Feeding:
         return self.made.get(ref.id, Made.DATA) if isinstance(ref, Value) else Made.CONSTANTS
 
     def _of_node(self, node: Node) -> Made:
-        kinds = {self.kind(ref) for ref in node.inputs}
-        if node.op in ("noise", "embedding", "recurrent", "attention"):
+        spec, kinds = spec_of(node.op), {self.kind(ref) for ref in node.inputs}
+        if spec.source:
             return Made.DATA
         if Made.DATA in kinds or Made.BOTH in kinds:
-            mixes = node.op in ARITHMETIC and bool(kinds & {Made.PARAMETERS, Made.BOTH})
+            mixes = spec.arithmetic and bool(kinds & {Made.PARAMETERS, Made.BOTH})
             return Made.BOTH if mixes else Made.DATA
         return Made.PARAMETERS if Made.PARAMETERS in kinds else Made.CONSTANTS
 
     def _look_back(self, node: Node) -> None:
-        for slot in weight_slots(node):
-            self._mark(node.inputs[slot], SIDE if node.op == "weighted_sum" else WEIGHT)
+        spec = spec_of(node.op)
+        for slot in spec.weights:
+            self._mark(node.inputs[slot], SIDE if spec.labelled else WEIGHT)
         strength = self.feeds(node)
-        if node.op in PRODUCTS:
+        if spec.factors:
             own = [ref for ref in node.inputs if self.kind(ref) is Made.PARAMETERS]
             if strength >= self.needed(node):
                 for ref in own:
@@ -96,10 +87,10 @@ class Feeding:
                 made = self._features.generated(node)
                 if made is not None:
                     self._mark(node.inputs[made], WEIGHT)
-        elif node.op in ("linear", "conv") and strength == WEIGHT:
+        elif spec.layer and strength == WEIGHT:
             if self.kind(node.inputs[0]) is Made.PARAMETERS:
                 self._mark(node.inputs[0], WEIGHT)
-        elif node.op in ARITHMETIC and strength:
+        elif spec.arithmetic and strength:
             for ref in self._carriers(node, strength):
                 self._mark(ref, strength)
 
@@ -113,17 +104,18 @@ class Feeding:
 
     def _carriers(self, node: Node, strength: int) -> Sequence[Reference]:
         """The operands through which a weight came here."""
+        spec = spec_of(node.op)
         own = [ref for ref in node.inputs if self.kind(ref) in (Made.PARAMETERS, Made.BOTH)]
         if not self._has_data(node):
             return own
-        if strength < WEIGHT or node.op in PARAMETERS_ONLY:
+        if strength < WEIGHT or spec.parameters_only:
             return []
-        if node.op == "elementwise" and node.attrs.get("fn") in ("add", "sub"):
+        if node.attrs.get("fn") in ("add", "sub"):
             return node.inputs
         if own:
             return own
         size = prod(node.outputs[0].shape)
-        if node.op in ("elementwise", "where", "masked_fill"):
+        if spec.pointwise or spec.mask:
             return [ref for ref in node.inputs if isinstance(ref, Value) and prod(ref.shape) == size][:1]
         return node.inputs
 

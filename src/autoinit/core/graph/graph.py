@@ -49,7 +49,7 @@ Reference = Value | ParameterView | Constant | None
 
 @dataclass(slots=True)
 class Node:
-    """One call. `op` is a word of the neutral vocabulary (see `autoinit.core.graph.ops`)."""
+    """One call. `op` is a word of the neutral vocabulary (see `autoinit.core.graph.specs`)."""
 
     op: str
     inputs: tuple[Reference, ...]

@@ -15,20 +15,16 @@ import numpy as np
 from .canonical import Layout, canonical
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
+from .specs import spec_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-PLAIN = {
-    "identity", "reshape", "permute", "expand", "repeat", "slice", "select", "split", "unbind", "gather", "shuffle",
-    "triangle", "pad", "dropout", "where", "masked_fill", "concat", "stack",
-}  # fmt: skip
 PLAIN_FUNCTIONS = {"mul", "div", "add", "sub", "neg", "sign", "round", "clamp", "where"}
 """What leaves a weight a weight; a softmax or sigmoid of a parameter is a gate or a mixture."""
 
 
 def rewritten(graph: Graph) -> tuple[Feeding, dict[int, Layout]]:
     """Change the graph; what flows into its weights afterwards, and which values are views."""
-    sums = any(node.op == "reduce" and node.attrs["kind"] in ("sum", "mean") for node in graph.nodes)
-    long = any(node.op == "einsum" and len(node.inputs) > 2 for node in graph.nodes)
+    sums, long = any(map(_is_sum, graph.nodes)), any(map(_is_long, graph.nodes))
     feeding = Feeding(graph)
     layouts, changed = canonical(graph, feeding)
     if changed:
@@ -45,16 +41,20 @@ def rewritten(graph: Graph) -> tuple[Feeding, dict[int, Layout]]:
 # --- (x * w).sum(axes) ------------------------------------------------------------------------------------------------
 
 
+def _is_sum(node: Node) -> bool:
+    return spec_of(node.op).reduces and node.attrs["kind"] in ("sum", "mean")
+
+
 def _weighted_sums(graph: Graph, feeding: Feeding) -> None:
     readers = Counter(ref.id for node in graph.nodes for ref in node.inputs if isinstance(ref, Value))
     readers.update(value.id for value in graph.outputs if isinstance(value, Value))
     producer = {value.id: node for node in graph.nodes for value in node.outputs}
     gone: set[int] = set()
     for k, node in enumerate(graph.nodes):
-        if node.op != "reduce" or node.attrs["kind"] not in ("sum", "mean") or not isinstance(node.inputs[0], Value):
+        if not _is_sum(node) or not isinstance(node.inputs[0], Value):
             continue
         product = producer.get(node.inputs[0].id)
-        if product is None or readers[node.inputs[0].id] != 1 or node.attrs.get("sites"):
+        if product is None or readers[node.inputs[0].id] != 1:
             continue
         made = _as_contraction(graph, feeding, producer, product, node)
         if made is not None:
@@ -67,7 +67,7 @@ def _weighted_sums(graph: Graph, feeding: Feeding) -> None:
 def _as_contraction(
     graph: Graph, feeding: Feeding, producer: dict[int, Node], product: Node, total: Node
 ) -> Node | None:
-    if product.op != "elementwise" or product.attrs.get("fn") != "mul" or len(product.inputs) != 2:
+    if product.attrs.get("fn") != "mul" or len(product.inputs) != 2:
         return None
     shape = product.outputs[0].shape
     axes = {a % max(len(shape), 1) for a in total.attrs["axes"]}
@@ -107,12 +107,15 @@ def _is_weight(ref: Reference, producer: dict[int, Node]) -> bool:
             found = True
         elif isinstance(one, Value):
             node = producer.get(one.id)
-            if node is None or not (
-                node.op in PLAIN or (node.op == "elementwise" and node.attrs.get("fn") in PLAIN_FUNCTIONS)
-            ):
+            if node is None or not (_keeps_entries(node.op) or node.attrs.get("fn") in PLAIN_FUNCTIONS):
                 return False
             waiting.extend(node.inputs)
     return False
+
+
+def _keeps_entries(op: str) -> bool:
+    spec = spec_of(op)
+    return spec.moves or spec.joins or spec.masks
 
 
 def _is_level(graph: Graph, ref: Reference) -> bool:
@@ -126,12 +129,16 @@ def _is_level(graph: Graph, ref: Reference) -> bool:
 # --- einsum of data and several parameters ----------------------------------------------------------------------------
 
 
+def _is_long(node: Node) -> bool:
+    return spec_of(node.op).factors and len(node.inputs) > 2
+
+
 def _split_products(graph: Graph, feeding: Feeding) -> None:
     fresh = max((value.id for node in graph.nodes for value in node.outputs), default=0)
     fresh = max([fresh, *(value.id for value, _ in graph.inputs), 0])
     nodes: list[Node] = []
     for node in graph.nodes:
-        steps = _steps(node, feeding, fresh) if node.op == "einsum" and len(node.inputs) > 2 else [node]
+        steps = _steps(node, feeding, fresh) if _is_long(node) else [node]
         fresh += len(steps) - 1
         nodes.extend(steps)
     graph.nodes[:] = nodes

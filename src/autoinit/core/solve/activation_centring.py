@@ -85,7 +85,7 @@ class Centres:
         inside = {id(node) for site in self.graph.sites for node in (*site.inner, site.node)}
         readers = Readers(self.graph)
         for index, node in enumerate(self.graph.nodes):
-            if node.op != "elementwise" or node.attrs.get("fn") not in NAMED or id(node) in inside:
+            if node.attrs.get("fn") not in NAMED or id(node) in inside:
                 continue
             (value,) = node.outputs
             signal = outcome.signals.get(value.id)

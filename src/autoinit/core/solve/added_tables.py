@@ -7,9 +7,7 @@ variance one would drown it.
 from __future__ import annotations
 
 from ..graph.graph import Graph, Node, ParameterView, Reference, Value
-
-PASSING = {"identity", "reshape", "permute", "expand", "dropout", "slice", "select", "gather", "repeat"}
-"""Ops that leave the size of an entry as it is."""
+from ..graph.specs import spec_of
 
 Leaves = dict[str, float]
 """The tables that a value is a sum of rows of, and what each was multiplied with."""
@@ -32,14 +30,12 @@ def partners(graph: Graph, tied: set[str]) -> dict[str, tuple[str, float]]:
 
 
 def _leaves(node: Node, sums: dict[int, Leaves]) -> Leaves:
-    first = node.inputs[0] if node.inputs else None
-    if node.op == "embedding":
+    first, spec = node.inputs[0] if node.inputs else None, spec_of(node.op)
+    if spec.looks_up:
         return {first.name: 1.0} if isinstance(first, ParameterView) else {}
     known = [_known(ref, sums) for ref in node.inputs]
-    if node.op in PASSING:
+    if spec.moves:
         return known[0]
-    if node.op != "elementwise":
-        return {}
     fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars", {})
     if fn == "mul" and scalars:
         (number,) = scalars.values()

@@ -7,6 +7,7 @@ from math import gcd
 
 from ..graph.graph import Graph, Node, ParameterView, Value
 from ..graph.roles import weight_slots
+from ..graph.specs import spec_of
 from ..options import Options
 from ..plan.check import repeats
 from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, TensorPlan
@@ -127,10 +128,10 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         ref = node.inputs[slot]
         if isinstance(ref, ParameterView):
             row.weight = ref.name
-            row.tied = node.op == "embedding" and ref.name in outcome.tied
+            row.tied = spec_of(node.op).looks_up and ref.name in outcome.tied
     data = [r for s, r in enumerate(node.inputs) if s not in slots and isinstance(r, Value)]
     incoming = outcome.signals.get(data[0].id) if data else None
-    if incoming is None or node.op == "embedding":  # indices are no signal
+    if incoming is None or spec_of(node.op).looks_up:  # indices are no signal
         return
     row.mean_in, row.variance_in = incoming.mean, incoming.tensor_variance()
     weight = outcome.decisions.of.get(row.weight)

@@ -15,7 +15,7 @@ from ..dependence.relations import Relations
 from ..dependence.sampling_fallback import Retrace
 from ..dependence.story import Story
 from ..graph.canonical import Layout
-from ..graph.feeding import PARAMETERS_ONLY, PRODUCTS, WEIGHT, Feeding
+from ..graph.feeding import WEIGHT, Feeding
 from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten
 from ..graph.roles import (
@@ -27,6 +27,7 @@ from ..graph.roles import (
     weight_slots,
     why_left,
 )
+from ..graph.specs import spec_of
 from ..options import Options
 from ..plan.weights import Part
 from ..signal.signal import HUGE, Signal, constant, iid, sound
@@ -42,8 +43,6 @@ from .recurrent_parts import recurrent_parts
 from .weights_in_the_making import Assignment, Derived, Recipe, combined
 
 MOST_PASSES = 8
-ELEMENTWISE = ("elementwise", "identity", "reshape", "permute")
-"""Ops that keep a chain of functions whole and need no moments themselves."""
 
 
 def propagate(
@@ -126,9 +125,10 @@ class Propagation:
             return
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
-        if node.op not in ELEMENTWISE:  # whatever asks for moments gets finite ones
+        spec = spec_of(node.op)
+        if not spec.lazy:  # whatever asks for moments gets finite ones
             signals = [s if s is None or sound(s.mean, s.K) else iid(s.shape) for s in signals]
-        if node.op in ("noise", "dropout") or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
+        if spec.random or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
         self.places.seen(self.index, node)
         self.story.seen(self.index, node, signals)
@@ -276,7 +276,7 @@ class Propagation:
 
     def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
         """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""
-        if node.op != "elementwise" or node.attrs.get("fn") != "add" or len(node.inputs) != 2 or len(view.shape) != 1:
+        if node.attrs.get("fn") != "add" or len(node.inputs) != 2 or len(view.shape) != 1:
             return False
         other = node.inputs[1 - slot]
         return isinstance(other, Value) and other.id in self.solved and other.shape[-1:] == view.shape
@@ -302,23 +302,22 @@ class Propagation:
 
     def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
         """A node on the way to the place of a weight: remember how to work it out, until a contraction asks."""
-        strength = self.feeding.feeds(node)
+        strength, spec = self.feeding.feeds(node), spec_of(node.op)
         if not strength:
             return False
         data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
-        if any(data) and (strength < WEIGHT or node.op in PARAMETERS_ONLY):
+        if any(data) and (strength < WEIGHT or spec.parameters_only):
             return False
-        if node.op in PRODUCTS and strength < self.feeding.needed(node):
+        if spec.factors and strength < self.feeding.needed(node):
             return False
-        if node.op in ("linear", "conv") and strength < WEIGHT:
+        if spec.layer and strength < WEIGHT:
             return False
-        if node.op == "custom" and not node.attrs.get("scale_free"):
+        if not node.attrs.get("scale_free", True):
             return False
-        if node.op == "opaque" and not (node.run and all(p is None or p.plain is not None for p in parts)):
+        if spec.opaque and not (node.run and all(p is None or p.plain is not None for p in parts)):
             return False
-        bias = bias_slot(node)
-        if bias is not None and bias < len(parts):  # a bias is a bias, also of what makes a weight
-            parts = [*parts[:bias], None, *parts[bias + 1 :]]
+        if spec.bias is not None and spec.bias < len(parts):  # a bias is a bias, also of what makes a weight
+            parts = [*parts[: spec.bias], None, *parts[spec.bias + 1 :]]
         others = [self.signal(node, k) if p is None else None for k, p in enumerate(parts)]
         varies = any(p is not None and p.varies for p in parts) or any(self.varies(node, k) for k in range(len(parts)))
         noisy = any(isinstance(ref, Value) and ref.id in self.feeding.noise for ref in node.inputs)
@@ -343,8 +342,9 @@ class Propagation:
 
     def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
         """Operands that the rule asks for through `weight`."""
-        slots = set(weight_slots(node))
-        if node.op in ("matmul", "einsum") and len(node.inputs) == 2:
+        spec = spec_of(node.op)
+        slots = set(spec.weights)
+        if spec.factors and len(node.inputs) == 2:
             weights = [k for k in (1, 0) if self._is_weight(node.inputs[k], parts[k])][:1]
             node.attrs["weights"] = tuple(weights)
             slots |= set(weights)
@@ -375,7 +375,7 @@ class Propagation:
                     view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
                 )
             return part.signal(self.decisions.assignment({}, "weight"))
-        if node.op == "embedding" and isinstance(ref, ParameterView) and ref.name in self.provisional:
+        if spec_of(node.op).looks_up and isinstance(ref, ParameterView) and ref.name in self.provisional:
             assert part.plain is not None
             return part.plain.scaled(self.provisional[ref.name])
         if len({view.name for view in part.weights}) == 1:
@@ -394,7 +394,7 @@ class Propagation:
         """Tables that are added to a tied one are right if they have its size."""
         tables: dict[str, tuple[int, Node]] = {}
         for index, node in enumerate(self.graph.nodes):
-            if node.op == "embedding" and isinstance(node.inputs[0], ParameterView):
+            if spec_of(node.op).looks_up and isinstance(node.inputs[0], ParameterView):
                 tables.setdefault(node.inputs[0].name, (index, node))
         for name, (tied, size) in self.partners.items():
             if name in tables and tied in tables:

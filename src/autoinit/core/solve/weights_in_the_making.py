@@ -22,10 +22,12 @@ from ..dependence import Joint
 from ..dependence.story import Story
 from ..graph.graph import Constant, Node, ParameterView, Reference
 from ..graph.roles import gain_slots
+from ..graph.specs import spec_of
 from ..signal.signal import Signal, constant, iid
 
 COMPARISONS = {"gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or", "logical_not"}
-STEPS = {"sign", "round", "floor", "ceil", "trunc"}
+DECIDING = {"div": {1}, "where": {0}}
+"""Functions one operand of which scales or chooses among the others."""
 
 
 class Assignment:
@@ -135,22 +137,12 @@ def combined(recipe: Recipe, varies: bool, noisy: bool = False) -> list[Derived]
 
 def _scaling(node: Node, parts: list[Derived | None]) -> set[int]:
     """The operands whose parameters are gains here."""
-    if node.op == "elementwise":
-        fn = node.attrs.get("fn")
-        if fn in COMPARISONS:
-            return set(range(len(parts)))
-        if fn == "div":
-            return {1}
-        if fn == "where":
-            return {0}
-        if fn == "mul":
-            return {slot for slot in (0, 1) if _is_gain(node, parts, slot)}
-        return set()
-    if node.op == "where":
-        return {0}
-    if node.op == "masked_fill":
-        return {1}
-    return set(gain_slots(node))
+    fn = node.attrs.get("fn", "")
+    if fn in COMPARISONS:
+        return set(range(len(parts)))
+    if fn == "mul":
+        return {slot for slot in (0, 1) if _is_gain(node, parts, slot)}
+    return DECIDING.get(fn, set()) or {*gain_slots(node), *spec_of(node.op).mask}
 
 
 def _is_gain(node: Node, parts: list[Derived | None], slot: int) -> bool:
@@ -172,9 +164,9 @@ def _is_table(ref: Reference) -> bool:
 
 def _is_normalised(node: Node, parts: list[Derived | None]) -> bool:
     """Whether an op takes the size of its operand away; what only moves entries, or scales them, keeps that."""
-    if node.op in ("normalize", "weight_norm"):
+    if spec_of(node.op).degree == 0:
         return True
-    if node.op == "elementwise" and node.attrs.get("fn") in ("div", "mul") and len(parts) == 2:
+    if node.attrs.get("fn") in ("div", "mul") and len(parts) == 2:
         a, b = parts
         if a is not None and b is not None:
             shared = {v.name for v in a.views} & {v.name for v in b.views}

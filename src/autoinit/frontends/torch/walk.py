@@ -19,7 +19,7 @@ from ...core.graph.graph import Graph, Parameter, ParameterView, Value
 from ...core.inputs import Input
 from ...core.options import Options
 from ...core.signal.signal import Signal
-from ...errors import TraceError
+from ...errors import GraphError, TraceError
 from ..budget import Budget
 from ..custom import CustomRules, patched_functions
 from ..shared_setting import Shared
@@ -133,7 +133,7 @@ def _walk(
             torch.enable_grad(), below_autograd() if below else nullcontext(), PythonCalls(tracer), tracer,
         ):  # fmt: skip
             out = shadow.model(*fake_args, **fake_kwargs)
-    except TraceError:  # the budget
+    except (TraceError, GraphError):  # the budget; a lowering that is wrong
         raise
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")

@@ -14,6 +14,7 @@ from typing import Any
 from ..cuts import wanted_cuts
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
+from ..specs import spec_of
 from .layout import Layout, Repeat, of_base
 from .moves import MOVES, glued, place_of
 from .pieces import Pieces, resolved
@@ -23,8 +24,6 @@ NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 COMMUTE = ("add", "mul")
 LARGEST_TABLE = 2**16
 """Larger tables are not looked at."""
-REPEATABLE = {"elementwise", "reduce", "softmax", "cumulative", "average_pool", "max_pool"}
-"""Ops that give the same when they are done again, and have no weights."""
 
 
 def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
@@ -107,7 +106,7 @@ class _Form:
 
     def _known(self, node: Node) -> bool:
         """Whether the same was worked out before; then it is that value."""
-        if node.op not in REPEATABLE or id(node) in self.sites or len(node.outputs) != 1:
+        if not spec_of(node.op).repeatable or id(node) in self.sites or len(node.outputs) != 1:
             return False
         key = _key(node)
         before = self.calls.setdefault(key, node.outputs) if key is not None else node.outputs
@@ -158,17 +157,16 @@ class _Form:
             made = [resolved(one, self.pieces) for one in made]
             self._cut_from(node, x, made)
             return made
-        if node.op in ("concat", "stack"):
+        spec = spec_of(node.op)
+        if spec.joins:
             return self._put_together(node)
-        if node.op == "reduce":
+        if spec.reduces:
             return self._averaged(node)
-        if node.op == "elementwise" and id(node) not in self.sites:
-            return self._unchanged(node)
-        return None
+        return self._unchanged(node) if spec.pointwise and id(node) not in self.sites else None
 
     def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
         for (axis, start, stop), part in zip(wanted_cuts(node) or (), made, strict=False):
-            if node.op in ("select", "unbind"):
+            if len(part.axes) < len(whole.axes):  # the axis went
                 part = part._replace(axes=(*part.axes[:axis], (), *part.axes[axis:]))
             self.cuts.setdefault((part, axis), []).append((whole, start, stop))
 
@@ -183,16 +181,18 @@ class _Form:
 
     def _put_together(self, node: Node) -> list[Layout] | None:
         axis, out = node.attrs["axis"], node.outputs[0]
-        pieces = [ref for ref in node.inputs if ref is not None and (node.op == "stack" or ref.shape[axis])]
+        pieces = [ref for ref in node.inputs if ref is not None]
+        new = all(len(ref.shape) < len(out.shape) for ref in pieces)  # they lie along an axis of their own
+        pieces = [ref for ref in pieces if new or ref.shape[axis]]
         layouts = [self.layout(ref) for ref in pieces]
-        if node.op == "stack":
+        if new:
             layouts = [None if x is None else x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for x in layouts]
         whole = [x for x in layouts if x is not None]
         if layouts and len(whole) == len(layouts):
             made = whole[0] if len(whole) == 1 else self._again(whole, axis) or glued(whole, axis)
             if made is not None:
                 return [made]
-        sizes = [1 if node.op == "stack" else ref.shape[axis] for ref in pieces]
+        sizes = [1 if new else ref.shape[axis] for ref in pieces]
         if sizes:
             self.pieces[out.id] = Pieces(axis, tuple(sizes), tuple(layouts))
         return None
