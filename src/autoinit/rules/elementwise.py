@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.dependence.functions import moment_together
+from ..core.gaussian.activations import FUNCTIONS
 from ..core.gaussian.expression import Expr, X, apply, evaluate
 from ..core.graph.graph import Node
 from ..core.signal.broadcast import aligned
@@ -17,8 +18,9 @@ from ..core.signal.merged_axes import fine_of, finely
 from ..core.signal.placed import per_place
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array
+from ..core.signal.shaken import TRUSTED, bounded
 from ..core.signal.signal import Signal, constant
-from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
+from ..core.signal.volatility import square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule
@@ -293,8 +295,6 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 def two_sources(fn: str, params: tuple[float, ...], operands: list[Operand], shape: tuple[int, ...]) -> Signal:
     """Any other f(u, v) of different sources: moments on a 2-D Gauss grid; the covariance is split into the part
     linear in u, the part linear in v, and a rest that needs both to coincide."""
-    from ..core.gaussian.activations import FUNCTIONS
-
     signals = [s for s in operands if isinstance(s, Signal)]
     grids: list[Array] = []
     shapes = np.eye(len(signals), dtype=int) * (len(_NODES) - 1) + 1

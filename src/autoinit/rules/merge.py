@@ -12,6 +12,7 @@ from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
+from ..core.signal.measured import from_array
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array, Profiles
 from ..core.signal.signal import Signal
@@ -231,8 +232,6 @@ def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
     rows, columns = x.shape[-2:]
     make = np.tril if node.attrs["lower"] else np.triu
     live = make(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
-    from ..core.signal.measured import from_array
-
     keep = aligned(from_array(live), x.shape)
     return Signal(x.shape, x.mean * keep.mean, x.K * keep.K)
 

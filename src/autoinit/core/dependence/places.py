@@ -46,7 +46,7 @@ class Places:
         self.pieces = False
         self.known: dict[Cut, Signal] = {}
         self.dull: set[Cut] = set()
-        self.unlike = Unlike(self, run.signals)
+        self.unlike = Unlike(run, self.between, run.signals)
         self.pieces = bool(self.unlike.columns)
         self.pieced: set[int] = set()
         """Cuts (nodes, by identity) that go back to pieces: a second cut of them along another axis stops there."""
@@ -77,9 +77,6 @@ class Places:
 
     def between(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
         return self.part(Cut(value.id, axis, start, stop))
-
-    def followed(self, node: Node, k: int, axis: int) -> list[int | None] | None:
-        return axes_followed(node, k, axis)
 
     def part(self, cut: Cut) -> Signal | None:
         """The signal of a cut, if it goes back to a piece."""

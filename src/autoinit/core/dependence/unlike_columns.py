@@ -7,14 +7,13 @@ put together again as a mixture.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from ..graph.axes_followed import axes_followed
 from ..graph.graph import Constant, Node, Value
 from ..graph.specs import spec_of
 from ..signal.signal import Columns, Signal
-
-if TYPE_CHECKING:
-    from .places import Places
+from .run import Run
 
 MOST_COLUMNS = 64
 """A function of unlike columns is worked out for so many parts of them at most."""
@@ -22,11 +21,15 @@ AFFINE = ("add", "sub", "mul", "div", "neg")
 """With numbers these are exact for moments of the whole."""
 
 
+Between = Callable[[Value, int, int, int], Signal | None]
+"""The part of a value from one place of an axis to another."""
+
+
 class Unlike:
     """Which values have unlike columns, along which axis, and what functions make of them."""
 
-    def __init__(self, places: Places, inputs: dict[int, Signal]) -> None:
-        self.places = places
+    def __init__(self, run: Run, between: Between, inputs: dict[int, Signal]) -> None:
+        self.run, self._between = run, between
         self.columns: dict[int, Columns] = {}
         """Inputs whose columns are unlike."""
         self.axis: dict[int, int] = {}
@@ -44,7 +47,7 @@ class Unlike:
         given = {ref.id for ref in node.inputs if isinstance(ref, Value)}
         for k, value in enumerate(node.outputs):
             for axis in range(len(value.shape)):
-                followed = self.places.followed(node, k, axis) or ()
+                followed = axes_followed(node, k, axis) or ()
                 if any(
                     isinstance(ref, Value) and place is not None and self.axis.get(ref.id) == place
                     for ref, place in zip(node.inputs, followed, strict=False)
@@ -84,18 +87,18 @@ class Unlike:
     def range(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
         """A cut; of functions of unlike columns it is worked out for every one of them (or a few together)."""
         if value.id not in self.worked or self.axis[value.id] != axis:
-            return self.places.between(value, axis, start, stop)
+            return self._between(value, axis, start, stop)
         step = -(-(stop - start) // MOST_COLUMNS)
         return self._mixture(value, axis, [(s, min(s + step, stop)) for s in range(start, stop, step)])
 
     def _mixture(self, value: Value, axis: int, ranges: list[tuple[int, int]]) -> Signal | None:
-        parts = [self.places.between(value, axis, start, stop) for start, stop in ranges]
+        parts = [self._between(value, axis, start, stop) for start, stop in ranges]
         if not parts or any(p is None for p in parts):
             return None
         size = sum(stop - start for start, stop in ranges)
         shape = tuple(size if a == axis else n for a, n in enumerate(value.shape))
         node = Node("concat", (None,) * len(parts), (Value(-1, shape),), {"axis": axis})
-        made = self.places.run.rules.table["concat"](node, self.places.run, *parts)
+        made = self.run.rules.table["concat"](node, self.run, *parts)
         assert isinstance(made, Signal)
         return made
 

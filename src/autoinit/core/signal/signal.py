@@ -29,25 +29,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
 from functools import lru_cache
-from math import isfinite
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gaussian.expression import Expr, X, affine
+from ..gaussian.expression import Expr, X, affine, apply
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
 from .marginal import ShapedAnalysis, Sum
 from .profiles import Array, Profiles, bent_profiles
+from .shaken import function_moments, function_volatility, sound_volatility
 
 T = TypeVar("T")
 
 HUGE = 1e60
 """Moments beyond this are overflow: they are said, and replaced."""
-
-LARGEST_VOLATILITY = 30.0
-"""V beyond this says nothing any more: the scatter is a factor of six either way."""
 
 LONGEST_CHAIN = 48
 """Longer elementwise chains are cut: the intermediate tensor becomes a Gaussian source of its own."""
@@ -193,8 +190,6 @@ class Signal:
             if shaken is not None:
                 first, own, made = shaken[0], shaken[1], made + shaken[2]
         elif source.volatility is not None and affine(self.expr) is None:
-            from .volatility import function_moments
-
             first, made = function_moments(self.expr, mean, second - mean * mean, first, made, source.volatility)
         made.flat[0] = own
         return first, made
@@ -248,9 +243,10 @@ class Signal:
     def volatility(self) -> Array | None:
         """V(S) of `core.signal.volatility`, or None."""
         if self._lazy_volatility:
-            from .volatility import function_volatility
-
-            self._volatility, self._lazy_volatility = function_volatility(self), False
+            V = self.source.volatility
+            if V is not None and affine(self.expr) is None:
+                V = function_volatility(V, float(self.analysis().slope))
+            self._volatility, self._lazy_volatility = V, False
         return self._volatility
 
     @property
@@ -299,8 +295,6 @@ class Signal:
 
     def scaled(self, factor: float) -> Signal:
         """factor * x, keeping the provenance."""
-        from ..gaussian.expression import apply
-
         if factor == 1.0:
             return self
         return Signal.function(self.source, apply("mul", self.expr, float(factor)),
@@ -353,14 +347,6 @@ def _linear_share(source: Signal, expr: Expr) -> float:
 def sound(mean: float, K: Array) -> bool:
     """Numbers that arithmetic can go on with."""
     return abs(mean) < HUGE and bool((np.abs(K) <= HUGE).all())
-
-
-def sound_volatility(V: Array | None) -> Array | None:
-    """V(0) = Var r / E[r]² is not negative, -V(S) not larger than it (Cauchy-Schwarz), and 1 + V(S) positive."""
-    if V is None or not isfinite(V.sum()):
-        return None
-    lowest = -min(max(float(V.flat[0]), 0.0), 0.9)
-    return np.asarray(np.minimum(np.maximum(V, lowest), LARGEST_VOLATILITY))
 
 
 @lru_cache(maxsize=4096)

@@ -29,31 +29,12 @@ from math import log1p, log10, sqrt
 
 import numpy as np
 
-from ..gaussian.expression import Expr, X, affine, apply
+from ..gaussian.expression import X, affine, apply
 from ..gaussian.integrals import analyse
-from ..gaussian.ranges import bounded as in_range
 from . import axes as K_axes
 from .profiles import Array
-from .signal import LARGEST_VOLATILITY as LARGEST
+from .shaken import LARGEST, bounded
 from .signal import Signal, settle_singletons, shares
-
-TRUSTED = 1.0
-"""The power laws in r hold for moderate scatter: beyond this V, moments are not shifted any further."""
-
-
-def function_volatility(signal: Signal) -> Array | None:
-    """V of f(x): (1 + V)^(a^2) - 1."""
-    inner = signal.source.volatility
-    if inner is None:
-        return None
-    if affine(signal.expr) is not None:
-        return inner
-    slope = float(np.clip(signal.analysis().slope, 0.0, 3.0))
-    return bounded((1.0 + inner) ** (slope * slope) - 1.0)
-
-
-def bounded(V: Array) -> Array:
-    return np.clip(V, -0.9, LARGEST)
 
 
 def square_covariance(x: Signal) -> Array:
@@ -155,51 +136,6 @@ def summed(parts: list[tuple[float, Signal]]) -> Array | None:
         (a, V), (b, W) = known
         total = total + 2 * a * b * np.maximum(np.minimum(V, W), 0.0)
     return total
-
-
-def function_moments(expr: Expr, mean: float, variance: float, at: float, K: Array, V: Array) -> tuple[float, Array]:
-    """Mean and K of f(x) under volatility V, where E f = `at` without it."""
-    power = _mean_power(expr, mean, variance, at)
-    if abs(power) > 1e-3 and in_range(expr):
-        return _mixed(expr, mean, variance, at, K, V)
-    return moments_shifted(at, K, V, power)
-
-
-def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
-    """d log E[f] / d log(variance); 0 where the mean vanishes."""
-    step = 0.02
-    if abs(at) < 1e-9:
-        return 0.0
-    moved = float(analyse(expr, mean, max(variance, 0.0) * (1 + step)).mean)
-    return (moved / at - 1.0) / step
-
-
-def _mixed(expr: Expr, mean: float, variance: float, at: float, K: Array, V: Array) -> tuple[float, Array]:
-    """For a bounded function, no power law: E f over three points of log r = -s/2 + sqrt(s) g, s = log(1 + V(0)).
-
-    With c_j the Hermite coefficients of E[f | g], E[f f'] gains c_1² q + c_2² q² with q(S) = log(1 + V(S)) / s.
-    """
-    V = np.clip(V, -0.9, TRUSTED)
-    s = float(np.log1p(V.flat[0]))
-    if s <= 1e-6:
-        return at, K
-    g = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])
-    weights = np.array([1.0, 4.0, 1.0]) / 6.0
-    r = np.exp(-s / 2 + np.sqrt(s) * g)
-    means = np.array([float(analyse(expr, mean, max(variance, 0.0) * float(part)).mean) for part in r])
-    first = float(weights @ means)
-    linear, curved = float(weights @ (g * means)), float(weights @ ((g * g - 1.0) * means)) / np.sqrt(2.0)
-    q = np.clip(np.log1p(V) / s, -1.0, 1.0)
-    return first, K + (first * first - at * at) + linear**2 * q + curved**2 * q * q
-
-
-def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
-    """Mean and K of f(x) under volatility V (see the module's text)."""
-    b = float(np.clip(mean_power, -3.0, 3.0))
-    V = np.clip(V, -0.9, TRUSTED)
-    base = 1.0 + float(V.flat[0])
-    shift = mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
-    return mean * base ** (b * (b - 1) / 2), K + shift
 
 
 def scatter(x: Signal) -> float:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING
 
 from ..graph.graph import Node, ParameterView
 from ..graph.roles import bias_slot, weight_rows, weight_slots
 from ..plan.check import outputs_of, repeats
 from ..signal.positive import shifted
 from ..signal.signal import Signal
-
-if TYPE_CHECKING:
-    from .interpreter import Propagation
+from .operands import Operands
 
 
-def centred_by_bias(run: Propagation, node: Node, x: Signal) -> Signal:
+def centred_by_bias(run: Operands, node: Node, x: Signal) -> Signal:
     """The signal that a layer contracts; x itself where its bias does not take the mean off.
 
     Layers whose bias is not ours, or cannot do it (none there; a computed weight; a strided transposed convolution,

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
 from ..dependence.relations import Relations
+from ..dependence.story import Story
 from ..graph.graph import Node
 from ..signal.signal import Signal
+from .operands import Operands
 from .weights_in_the_making import Assignment
-
-if TYPE_CHECKING:
-    from .interpreter import Propagation
 
 
 class Given:
     """Every operand is given, and nothing is decided."""
 
-    def __init__(self, run: Propagation, signals: list[Signal | None], assignment: Assignment) -> None:
-        self.run, self.signals, self.assignment, self.training = run, signals, assignment, run.training
+    def __init__(self, run: Operands, story: Story, signals: list[Signal | None], assignment: Assignment) -> None:
+        self.run, self.story, self.signals, self.assignment = run, story, signals, assignment
+        self.training = run.options.training
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
         signal = self.signals[slot]
@@ -40,7 +40,7 @@ class Given:
         return self.run.varies(node, slot)
 
     def relations(self, node: Node) -> Relations:
-        return Relations(self.assignment.joint(self.run.story), node)
+        return Relations(self.assignment.joint(self.story), node)
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False

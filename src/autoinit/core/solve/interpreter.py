@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import RuleError, UserRuleError
 from ..dependence import Joint
@@ -16,27 +15,21 @@ from ..dependence.sampling_fallback import Retrace
 from ..dependence.story import Story
 from ..graph.canonical import Layout
 from ..graph.feeding import WEIGHT, Feeding
-from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ..graph.graph import Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten
 from ..graph.roles import (
-    bias_slot,
-    gain_slots,
     tied_tables,
-    unknown_value,
     weight_rows,
-    weight_slots,
-    why_left,
 )
 from ..graph.specs import spec_of
 from ..options import Options
-from ..plan.weights import Part
-from ..signal.signal import HUGE, Signal, constant, iid, sound
+from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
 from .added_tables import partners
 from .bias_centring import centred_by_bias
-from .constants import Constants
 from .given import Given
 from .no_rule import passed_through, simulate
+from .operands import Operands
 from .outcome import Outcome, RuleSet
 from .policy import Decisions
 from .recurrent_parts import recurrent_parts
@@ -77,7 +70,7 @@ def propagate(
     return outcome
 
 
-class Propagation:
+class Propagation(Operands):
     """One pass. Also the context that rules talk to."""
 
     def __init__(
@@ -85,16 +78,10 @@ class Propagation:
         provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
         layouts: dict[int, Layout],
     ) -> None:  # fmt: skip
-        self.feeding = feeding
-        self.graph, self.options, self.rules, self.check = graph, options, rules, check
-        self.training = options.training
-        self.signals: dict[int, Signal] = dict(inputs)
-        self.derived: dict[int, Derived] = {}
-        self.decisions = Decisions(graph, options, check, provisional)
+        super().__init__(graph, inputs, options, Decisions(graph, options, check, provisional))
+        self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
         self.provisional, self.partners = provisional, added
         self.outcome = Outcome(self.signals, self.decisions)
-        self.index = 0
-        self.constants = Constants()
         self._once: dict[Hashable, Signal] = {}
         self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
         self.joint = Joint(self.story, self._known_signal)
@@ -104,10 +91,6 @@ class Propagation:
         self._doubt = ""
         self.used_weights: dict[tuple[int, int], Signal] = {}
         """The weight that a node (by identity) got in a slot."""
-        self.data: set[int] = set(inputs)
-        """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
-        self.solved: set[int] = set()
-        """Values that came out of a contraction whose weight was set here."""
 
     # --- the loop -----------------------------------------------------------------------------------------------
 
@@ -223,81 +206,6 @@ class Propagation:
                 if signal.problem:
                     self.note(node, "warning", signal.problem)
 
-    # --- operands -------------------------------------------------------------------------------------------------
-
-    def part(self, ref: Reference) -> Derived | None:
-        """The operand as something made of settable parameters alone, if it is."""
-        if isinstance(ref, ParameterView):
-            return self.decisions.plain(ref)
-        if isinstance(ref, Value):
-            return self.derived.get(ref.id)
-        return None
-
-    def signal(self, node: Node, slot: int) -> Signal | None:
-        """The operand as a signal with its present (or decided) values."""
-        ref = node.inputs[slot]
-        if ref is None:
-            return None
-        if isinstance(ref, Constant):
-            return self.constants.signal(ref) or constant(ref.shape, unknown_value(node, slot))
-        if isinstance(ref, ParameterView):
-            return self.parameter(node, slot, ref)
-        if ref.id not in self.signals:
-            derived = self.derived[ref.id]
-            for view in derived.views:
-                self.decisions.touch(view.name, self.index, "kept", "used as data: accounted as it is")
-            self.signals[ref.id] = derived.signal(self.decisions.assignment({}, "weight"))
-        return self.signals[ref.id]
-
-    def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
-        decisions = self.decisions
-        why = decisions.why_kept(view.name)
-        if decisions.must_stay(view.name) is None and (
-            (slot == bias_slot(node) and self.weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
-        ):
-            return self.bias(node, view)
-        part = decisions.of[view.name].covering(decisions.region(view))
-        if part is not None and part.kind == "random":
-            plain = decisions.plain(view)
-            assert plain is not None and plain.plain is not None
-            return plain.plain.scaled(part.std)
-        if part is not None and part.kind == "constant":
-            return constant(view.shape, part.std)
-        role = "gain" if slot in gain_slots(node) else "data"
-        reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
-        decisions.touch(view.name, self.index, "kept", reason)
-        return decisions.measured(view, role) if why is not None else decisions.as_it_is(view, role)
-
-    def bias(self, node: Node, view: ParameterView) -> Signal:
-        known = self.decisions.of[view.name].covering(self.decisions.region(view))
-        if known is None:
-            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", "biases start at zero")
-        return constant(view.shape, 0.0)
-
-    def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
-        """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""
-        if node.attrs.get("fn") != "add" or len(node.inputs) != 2 or len(view.shape) != 1:
-            return False
-        other = node.inputs[1 - slot]
-        return isinstance(other, Value) and other.id in self.solved and other.shape[-1:] == view.shape
-
-    def varies(self, node: Node, slot: int) -> bool:
-        """Whether an operand depends on the data (or on chance): a table of constants is the same for every draw."""
-        ref = node.inputs[slot]
-        return isinstance(ref, Value) and ref.id in self.data
-
-    def centred(self, node: Node, x: Signal) -> Signal:
-        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias."""
-        return centred_by_bias(self, node, x)
-
-    def weight_is_set(self, node: Node) -> bool:
-        """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
-        for slot in weight_slots(node):
-            part = self.part(node.inputs[slot])
-            if part is not None:
-                return True
-        return False
-
     # --- weights in the making ----------------------------------------------------------------------------------------
 
     def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
@@ -330,7 +238,7 @@ class Propagation:
 
     def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = Given(self, signals, assignment)
+        given = Given(self, self.story, signals, assignment)
         rule = self.rules.table.get(node.op)
         made: Any = None
         if rule is not None:
@@ -354,6 +262,10 @@ class Propagation:
         return part is not None or isinstance(ref, ParameterView)
 
     # --- what rules may ask -----------------------------------------------------------------------------------------
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        """The signal that a layer contracts: with center="bias" the mean is taken off it by the bias."""
+        return centred_by_bias(self, node, x)
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
         made = self._weight(node, slot, second_moment)
@@ -414,18 +326,6 @@ class Propagation:
         signal = self.signal(node, slot)
         assert signal is not None
         return signal
-
-    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
-        ref = node.inputs[slot] if slot < len(node.inputs) else None
-        if isinstance(ref, Constant):
-            return ref.array()
-        if isinstance(ref, ParameterView) and self.kept(node, slot):
-            return self.graph.parameters[ref.name].read(ref)
-        return None
-
-    def kept(self, node: Node, slot: int) -> bool:
-        ref = node.inputs[slot]
-        return isinstance(ref, ParameterView) and self.decisions.why_kept(ref.name) is not None
 
     def recurrent(self, node: Node) -> None:
         """Decide a recurrent layer: orthogonal recurrent, Glorot input kernels, zero biases, forget bias 1."""
