@@ -112,8 +112,7 @@ def test_a_part_of_a_function():
 
 def test_a_shift_moves_the_mean_and_nothing_else():
     """Also where local variances scatter, which moves the mean of f itself."""
-    source = iid((16, 32))
-    source.volatility = np.array([[0.3, 0.2], [0.1, 0.05]])
+    source = iid((16, 32)).but(volatility=np.array([[0.3, 0.2], [0.1, 0.05]]))
     plain = Signal.function(source, apply("relu", X))
     moved = Signal.function(source, apply("sub", apply("relu", X), plain.mean))
     assert moved.mean == pytest.approx(0.0, abs=1e-12)

@@ -354,5 +354,5 @@ def test_a_volatility_that_cannot_be_is_not_kept() -> None:
         assert np.isfinite(made_of.K).all() and np.isfinite(made_of.mean)
         assert made_of.volatility is None or np.isfinite(made_of.volatility).all()
         assert np.abs(made_of.K).max() <= made_of.K.flat[0] + 1e-12
-        source.volatility = V
+        source = source.but(volatility=V)
         assert source.volatility is None or (source.volatility > -1).all()

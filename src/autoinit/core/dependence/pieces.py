@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..graph.canonical.layout import Layout, of_base
 from ..graph.canonical.moves import part_of
 from ..graph.graph import Node
+from ..graph.specs import spec_of
 from ..signal import axes as K_axes
 from .asking import Asking
 from .substitution import Unknown
@@ -30,10 +31,10 @@ def by_pieces(joint: Asking, node: Node, whole: Layout, other: Layout, shape: tu
         piece = joint.operand(node, slot)
         if piece is None:
             raise Unknown
-        view = joint.view(piece, len(piece.shape))
-        if node.op == "stack":
+        view, stacked = joint.view(piece, len(piece.shape)), len(piece.shape) < len(shape)
+        if stacked:
             view = view._replace(axes=(*view.axes[:axis], (), *view.axes[axis:]))
-        size = 1 if node.op == "stack" else piece.shape[axis]
+        size = 1 if stacked else piece.shape[axis]
         if size == 0:
             continue
         inner = (*shape[:axis], size, *shape[axis + 1 :])
@@ -47,7 +48,9 @@ def by_pieces(joint: Asking, node: Node, whole: Layout, other: Layout, shape: tu
 def _part(joint: Asking, view: Layout, axis: int, start: int, size: int) -> Layout:
     """A part of a view, as a piece of what it was put together from where it is one."""
     node = joint.producer(view.base)
-    if node is None or node.op != "concat" or node.attrs["axis"] != axis or view != of_base(view.base, view.shape):
+    if node is None or not spec_of(node.op).joins or node.attrs["axis"] != axis:
+        return part_of(view, axis, start, 1, size)
+    if view != of_base(view.base, view.shape) or len(node.inputs[0].shape) < len(view.shape):  # type: ignore[union-attr]
         return part_of(view, axis, start, 1, size)
     at = 0
     for slot in range(len(node.inputs)):

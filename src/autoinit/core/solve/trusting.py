@@ -20,7 +20,7 @@ from ..signal.signal import Signal
 TOLERANCE = 1e-6
 """Relative; rounding may leave |K(S)| a little above K(0)."""
 FIX = "return autoinit.Signal(shape, mean, K), one for each output; x.K.copy() is a start"
-KEPT = ("shape", "profiles", "source", "expr", "terms", "live", "parts", "_mean", "_K")
+KEPT = tuple(name for name in Signal.__slots__ if name not in ("_once", "_problem"))
 
 
 def called(node: Node, rule: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> tuple[Signal, ...]:

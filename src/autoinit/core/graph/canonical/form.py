@@ -76,7 +76,7 @@ class _Form:
         inputs = tuple(self._earliest(ref) for ref in node.inputs)
         if any(a is not b for a, b in zip(inputs, node.inputs, strict=True)):
             node.inputs, self.changed = inputs, True
-        if node.op == "cumulative" and node.attrs["kind"] == "sum":
+        if spec_of(node.op).runs and node.attrs["kind"] == "sum":
             self.running[node.outputs[0].id] = node.inputs[0], node.attrs["axis"] % len(node.outputs[0].shape)
         if self._is_rest(node):
             node.op, self.changed = "cumulative", True
@@ -118,7 +118,7 @@ class _Form:
 
     def _is_rest(self, node: Node) -> bool:
         """c_n - c_t of a running sum c is the sum of what is still to come."""
-        if node.op != "elementwise" or node.attrs["fn"] != "sub" or len(node.inputs) != 2:
+        if node.attrs.get("fn") != "sub" or len(node.inputs) != 2:
             return False
         last, c = node.inputs
         if not isinstance(c, Value) or c.id not in self.running or not isinstance(last, Value):

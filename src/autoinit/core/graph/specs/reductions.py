@@ -33,7 +33,7 @@ REDUCTIONS = (
     OpSpec("cumulative", "every entry with all before it", (X,), (
         Attribute("kind", ("sum", "prod", "max", "min"), "how"), AXIS,
         Attribute("remaining", FLAG, "all behind it instead, without itself (sum)", False),
-    ), repeatable=True, arithmetic=True),
+    ), runs=True, repeatable=True, arithmetic=True),
     OpSpec("im2col", "windows of an image as columns", (X,), PATCHES, linear=True, degree=1),
     OpSpec("col2im", "columns added up to an image", (X,), PATCHES, linear=True, degree=1),
     OpSpec("write", "entries of the base overwritten", UPDATE, (Attribute("fraction", NUMBER, "of them"),),

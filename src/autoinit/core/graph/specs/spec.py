@@ -104,6 +104,8 @@ class OpSpec:
     """Places along some axes are made of places nearby."""
     reduces: bool = False
     """Makes one entry of all along some axes."""
+    runs: bool = False
+    """Makes every entry of those before it along an axis."""
     shares: bool = False
     """Entries lie between 0 and 1 and add up to 1."""
     labelled: bool = False
