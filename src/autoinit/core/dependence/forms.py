@@ -56,7 +56,7 @@ def _elementwise(joint: Asking, node: Node, view: Layout) -> Form:
         return [_operand(node, x, view, signs[k]) for k, x in data]
     if fn == "mul" and len(node.inputs) == 2:
         means = [joint.mean(node, k) for k in (0, 1)]
-        return [_operand(node, x, view, means[1 - k]) for k, x in data]
+        return [_operand(node, x, view, means[1 - k]) for k, x in data if means[1 - k]]
     if fn == "where":
         return _where(joint, node, view)
     if fn == "div" and len(data) == 2:

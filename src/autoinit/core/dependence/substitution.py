@@ -50,13 +50,18 @@ def through(view: Layout, base: int, axes: Mapping[Axis, Parts | None], fixed: F
             found = axes[root]
             if found is None:
                 return (Repeat(part.size),)
+            if part.size == root.size:
+                return found
             inner = found
         made = taken(inner, part.stride, part.size)
         if made is None:
             raise Lost
         return made
 
-    made = tuple(joined(p for part in parts for p in of(part)) for parts in view.axes)
+    made = tuple(
+        () if not parts else of(parts[0]) if len(parts) == 1 else joined(p for part in parts for p in of(part))
+        for parts in view.axes
+    )
     for digit, index in view.fixed:
         parts = of(digit)
         if not all(isinstance(p, Repeat) for p in parts):

@@ -7,7 +7,9 @@ their own, which show in names: ``_orig_mod.blocks.0._checkpoint_wrapped_module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -23,14 +25,16 @@ WRAPPERS = {
     "deepspeed.runtime.engine.DeepSpeedEngine": "module",
 }
 """Classes of wrappers, and the attribute under which they have what they wrap."""
+MOST_MODULES = 10**6
 TWICE = {"lightning.fabric.wrappers._FabricModule": "_forward_module",
          "lightning_fabric.wrappers._FabricModule": "_forward_module"}  # fmt: skip
 """Wrappers that have it, wrapped again or not, under a second one."""
 
 
-def _wrapping(module: nn.Module) -> tuple[str, ...]:
-    """The attributes through which names go that a wrapper adds; none for any other module."""
-    for cls in type(module).__mro__:
+@lru_cache(maxsize=4096)
+def _wrapping(kind: Any) -> tuple[str, ...]:
+    """The attributes through which names go that a wrapper adds; none for any other class of modules."""
+    for cls in kind.__mro__:
         path = f"{cls.__module__}.{cls.__qualname__}"
         if path in WRAPPERS:
             return tuple(a[path] for a in (WRAPPERS, TWICE) if path in a)
@@ -39,7 +43,7 @@ def _wrapping(module: nn.Module) -> tuple[str, ...]:
 
 def unwrapped(model: nn.Module) -> nn.Module:
     """The model inside of wrappers."""
-    while names := _wrapping(model):
+    while names := _wrapping(cast(Hashable, type(model))):
         model = getattr(model, names[0])
     return model
 
@@ -51,8 +55,14 @@ class Names:
         self.model = model
         self._added: set[str] = set()
         """Paths whose last part is a wrapper's."""
-        for path, module in model.named_modules(remove_duplicate=False):
-            self._added.update(f"{path}.{name}" if path else name for name in _wrapping(module))
+        left = [("", model)]
+        while left:  # faster than nested generators
+            path, module = left.pop()
+            start = f"{path}." if path else ""
+            self._added.update(start + name for name in _wrapping(cast(Hashable, type(module))))
+            left += [(start + name, child) for name, child in module._modules.items() if child is not None]
+            if len(left) > MOST_MODULES:
+                raise RecursionError("modules that contain each other")
 
     def plain(self, name: str) -> str:
         """Without what wrappers added."""

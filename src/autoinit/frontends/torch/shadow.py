@@ -62,6 +62,7 @@ class Shadow:
         self._stories = stories or {}
         self._made: dict[int, Any] = {}
         self._originals: list[Any] = []
+        self._named: list[tuple[str, nn.Module]] | None = None
         self._depth = 0
         self._unfilled: deque[tuple[Any, Any, int]] = deque()
         self._distance = 0
@@ -98,11 +99,13 @@ class Shadow:
 
     def named_modules(self) -> Iterator[tuple[str, nn.Module, nn.Module]]:
         """(name, module of the user's, its shadow)."""
-        names = Names(self._original)
-        for name, module in self._original.named_modules():
+        if self._named is None:
+            names = Names(self._original)
+            self._named = [(names.plain(name), module) for name, module in self._original.named_modules()]
+        for name, module in self._named:
             made = self._made.get(id(module))
             if made is not None:
-                yield names.plain(name), module, made
+                yield name, module, made
 
     # --- which objects are copied, and how ------------------------------------------------------------------------
 
@@ -145,8 +148,16 @@ class Shadow:
         attributes = getattr(original, "__dict__", None)
         if attributes is not None:
             names = made.__dict__
+            known, originals = self._made, self._originals
             for name, value in list(attributes.items()):
-                names[name] = value if type(value) in ATOMS else self.of(value)
+                cls = type(value)
+                if cls in ATOMS:
+                    names[name] = value
+                elif (cls is dict or cls is OrderedDict) and not value and id(value) not in known:  # mostly of hooks
+                    names[name] = known[id(value)] = cls()
+                    originals.append(value)
+                else:
+                    names[name] = self.of(value)
             if isinstance(original, nn.Module):
                 _uncompiled(self, original, names)
         for name in _slots(type(original)):
