@@ -58,7 +58,7 @@ def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], acr
     """A mixture of the parts by their sizes; `across`: the covariance of two parts, averaged over pairs of places."""
     if len(parts) == 1:
         return parts[0]
-    first, known = parts[0], _related(parts, axis, across)
+    first, known = parts[0], _related(parts, across)
     if not known and first.source is not first and all(p.expr is first.expr and p.source is not p for p in parts):
         source = _mixture([p.source for p in parts], axis, shape, known)
         if all(_same_law(p.source, first.source) for p in parts):
@@ -68,7 +68,7 @@ def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], acr
     return _mixture(parts, axis, shape, known)
 
 
-def _related(parts: Sequence[Signal], axis: int, across: Across) -> Related:
+def _related(parts: Sequence[Signal], across: Across) -> Related:
     """The covariances of parts that vary together."""
     found: Related = {}
     for i, u in enumerate(parts[:MOST_PARTS] if len(parts) <= MOST_PARTS else ()):

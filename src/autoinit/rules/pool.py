@@ -107,7 +107,7 @@ def window_means(x: Signal, g: _Geometry, include_pad: bool) -> Signal:
         level = level if incoming is None else level * incoming
         profiles[axis] = level / level.mean() if float(np.ptp(level)) > 1e-9 * float(level.mean()) else None
         spans[axis] = float(window)
-    return _finished(x, g.shape, x.mean * gain, K, tuple(profiles), tuple(spans), gain)
+    return _finished(x, g.shape, x.mean * gain, K, tuple(profiles), tuple(spans))
 
 
 def _likeness(K: Array, axis: int) -> float:
@@ -129,7 +129,6 @@ def _finished(
     K: Array,
     profiles: Any,
     spans: tuple[float, ...],
-    gain: float,
 ) -> Signal:
     if max(spans) > 1.0 and mean > 0.0 and is_nonnegative(x):
         made = exponential(shape, mean, K, profiles=profiles)

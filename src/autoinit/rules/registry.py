@@ -11,7 +11,7 @@ per input (None where the op has no such operand), and returns one signal or a t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 from numpy.typing import NDArray
@@ -74,10 +74,3 @@ def rule(*ops: str, table: dict[str, Rule] | None = None) -> Callable[[Rule], Ru
         return function
 
     return register
-
-
-def lookup(op: str, extra: Mapping[str, Rule] | None = None) -> Rule | None:
-    """The rule for an op; `extra` (the user's) wins."""
-    if extra and op in extra:
-        return extra[op]
-    return RULES.get(op)

@@ -73,7 +73,7 @@ def _found(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statistic | N
     if centred:
         n = prod(of.shape[a] for a in gone)
         scale = n / (n - float(node.attrs.get("correction", 1) or 0))
-        whole = _deviation_of(joint, x, squared, view)
+        whole = _deviation_of(joint, x, view)
         axes = _axes_between(joint, whole, squared, view) if whole is not None else None
         return Statistic(joint.signal(whole), axes, True, scale) if whole is not None and axes else None
     for start, share in _scaled(joint, x):
@@ -144,7 +144,7 @@ def _axes_between(joint: Joint, x: Value, squared: Value, view: Layout) -> tuple
     return tuple(gone) or None
 
 
-def _deviation_of(joint: Joint, x: Value, squared: Value, view: Layout) -> Value | None:
+def _deviation_of(joint: Joint, x: Value, view: Layout) -> Value | None:
     """y of x = y - its mean over the axes of the statistic."""
     node = joint.story.producer(joint.view(x, len(x.shape)).base)
     if node is None or node.attrs.get("fn") != "sub" or node.outputs[0] != x:

@@ -120,7 +120,6 @@ _RELU = _leaky_pieces(0.0)
 _ABS = _leaky_pieces(-1.0)
 _HARDSIGMOID = PiecewiseLinear((-3.0, 3.0), (0.0, 1.0 / 6.0, 0.0), (0.0, 0.5, 1.0))
 _SIGN = _step_pieces(0.0, -1.0, 1.0)
-_POSITIVE = _step_pieces(0.0, 0.0, 1.0)
 
 register_pieces("relu", ew.relu, lambda: _RELU, monotone=1)
 register_pieces("relu6", lambda x: ew.clamp(x, 0.0, 6.0), lambda: _clamp_pieces(0.0, 6.0), monotone=1)

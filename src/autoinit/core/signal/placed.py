@@ -18,8 +18,6 @@ from . import axes as K_axes
 from .profiles import Array
 from .signal import Signal
 
-PLACED = "rows at places"
-
 
 @dataclass(frozen=True, eq=False)
 class Placed:

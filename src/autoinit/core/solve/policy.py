@@ -121,7 +121,7 @@ class Decisions:
         gains = [view for view in weight.gains if self.scale(view) is None]
         weights, levels = self._apart(weights)
         gains += levels
-        start = 1.0 / sqrt(fan_of(node_shape(node, weight, rows), rows))
+        start = 1.0 / sqrt(fan_of(shape_seen(weight), rows))
         if not weights and not gains:
             for view in weight.views:
                 self.touch(view.name, index, "kept", "scale decided at an earlier use")
@@ -331,7 +331,7 @@ class _Use:
     note: Note
 
 
-def node_shape(node: Node, weight: Derived, rows: tuple[int, ...]) -> Shape:
+def shape_seen(weight: Derived) -> Shape:
     """The shape of the weight as the contraction sees it."""
     if weight.plain is not None:
         return weight.weights[0].shape
