@@ -25,6 +25,7 @@ from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
 from autoinit.rules.registry import RULES
+from tests.rules.facts import check_facts
 from tests.rules.past import Past
 
 torch.set_num_threads(1)
@@ -147,6 +148,7 @@ def check(
     **attrs: Any,
 ) -> Signal:
     """Predict, measure, compare; returns the (first) prediction. `extra` are signals that are not sampled."""
+    check_facts(op, signals, run)
     measured = measure(signals, run, repeats, seed)
     shapes = [_shape_of(signals, run, k) for k in range(len(measured))]
     predicted = predict(op, [*signals, *extra], shapes, arrays=arrays, **attrs)

@@ -15,6 +15,8 @@ from .checks import brief, real, truth, whole
 
 Distribution = Literal["truncated_normal", "normal", "uniform", "orthogonal"]
 Centre = Literal["bias", "activation"]
+Residual = Literal["depth", "zero"]
+Tables = Literal["matched", "kept"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 CENTRES: tuple[Centre | None, ...] = (None, *get_args(Centre))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-20, 1e20
@@ -26,8 +28,10 @@ LARGEST_SEED = 2**63 - 1
 class Options:
     """See `autoinit.plan` for their meaning."""
 
-    variance: float = 1.0
+    variance: float | Mapping[str, float] = 1.0
     distribution: Distribution = "truncated_normal"
+    residual: Residual | None = None
+    tables: Tables = "kept"
     seed: int = 0
     training: bool = True
     skip: tuple[str, ...] = ()
@@ -55,8 +59,10 @@ DEFAULTS = Options()
 class OptionsButSeed(TypedDict, total=False):
     """What users may give, for functions that take the seed in another place."""
 
-    variance: float
+    variance: float | Mapping[str, float]
     distribution: Distribution
+    residual: Residual | None
+    tables: Tables
     training: bool
     skip: str | Iterable[str] | None
     only: str | Iterable[str] | None
@@ -133,6 +139,15 @@ def refused(name: str, takes: str, value: Any, fix: str) -> OptionError:
     return OptionError(f"'{name}' takes {takes}", where=f"option '{name}'", received=brief(value), fix=fix)
 
 
+def _variances(name: str, value: Any) -> float | Mapping[str, float]:
+    """One number, or one for each pattern of names."""
+    if not isinstance(value, Mapping):
+        return _variance(name, value)
+    if not value or not all(isinstance(pattern, str) for pattern in value):
+        raise refused(name, "a number, or numbers by name pattern", value, f'{name}={{"head": 0.1, "*": 1.0}}')
+    return {pattern: _variance(f"{name}[{pattern!r}]", one) for pattern, one in value.items()}
+
+
 def _variance(name: str, value: Any) -> float:
     number = real(value)
     if number is None or number <= 0:
@@ -180,8 +195,10 @@ def _one_of(*allowed: str | None) -> Callable[[str, Any], Any]:
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
-    "variance": _variance,
+    "variance": _variances,
     "distribution": _one_of(*DISTRIBUTIONS),
+    "residual": _one_of(None, *get_args(Residual)),
+    "tables": _one_of(*get_args(Tables)),
     "seed": lambda name, value: read_seed(value, name),
     "skip": _patterns,
     "only": _patterns,

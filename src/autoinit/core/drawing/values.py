@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ..lazy import lazy
 from ..plan.plan import ParameterPlan, PartPlan
-from .orthogonal import orthogonal
+from ..plan.weights import c_strides
+from .orthogonal import Orthogonal, unitary
 from .regions import Region, Shape, places_in
 from .stretches import draw
 from .unit import INDEPENDENT
@@ -105,17 +106,35 @@ class Filling:
         elif self.kind == "centre":  # written when the weight that it belongs to is drawn
             out[...] = 0.0
         elif self.kind == "orthogonal":
-            places = places_in(self.whole.shape, low, out.shape)
-            out[...] = self._matrix.take(self.region.number(places)).reshape(out.shape)
+            self._orthogonal_into(out, low)
         else:
             scale, shift = self._settled
             draw(out, self.whole.key, self.whole.shape, low, self.kind, scale, shift[0] if len(shift) == 1 else 0.0)
             if len(shift) > 1:
                 out -= np.array(shift, dtype=out.dtype) * out.dtype.type(scale)
 
+    def _orthogonal_into(self, out: Array, low: Sequence[int]) -> None:
+        region, part = self.region, self.part
+        if not self.whole.pairs:
+            made = Orthogonal(self.whole.key ^ region.offset, region.shape, part.rows, part.groups, part.std)
+            box = region.box()
+            if box is not None and region.stride == c_strides(region.whole):
+                made.into(out, [a - start for a, (start, _) in zip(low, box, strict=True)])
+                return
+        places = places_in(self.whole.shape, low, out.shape)
+        numbers = region.number(places)
+        if self.whole.pairs:
+            out[...] = self._unitary.take(numbers)
+        else:
+            lowest = np.array([d.min() for d in region.digits(places)])
+            shape = np.array([d.max() for d in region.digits(places)]) + 1 - lowest
+            wide = np.empty(tuple(shape), dtype=np.float32)
+            made.into(wide, lowest.tolist())
+            out[...] = wide[tuple(d - a for d, a in zip(region.digits(places), lowest, strict=True))]
+
     @lazy
-    def _matrix(self) -> Array:
-        """The whole part, orthogonal, its entries in C order."""
+    def _unitary(self) -> Array:
+        """The whole part of a complex parameter, in C order."""
         gaussian = np.empty(self.region.shape, dtype=np.float32)
         low, high = self._bounds()
         dense = np.empty([b - a for a, b in zip(low, high, strict=True)], dtype=np.float32)
@@ -123,10 +142,8 @@ class Filling:
         places = places_in(self.whole.shape, low, dense.shape)
         chosen = self.region.holds(places)
         gaussian.reshape(-1)[self.region.number(places[chosen])] = dense[chosen]
-        if self.whole.pairs:
-            made = orthogonal(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
-            return np.ascontiguousarray(made).view(np.float32).reshape(-1)
-        return np.ascontiguousarray(orthogonal(gaussian, self.part.rows, self.part.groups, self.part.std)).reshape(-1)
+        made = unitary(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
+        return np.ascontiguousarray(made).view(np.float32).reshape(-1)
 
     def _bounds(self) -> tuple[list[int], list[int]]:
         """A rectangle of the parameter that the part lies in."""

@@ -53,6 +53,8 @@ def weight_rows(node: Node, slot: int) -> tuple[tuple[int, ...], int]:
     if spec_of(node.op).labelled:
         names, out = labels(node)
         return tuple(a for a, label in enumerate(names[slot]) if label in out), 1
+    if spec_of(node.op).looks_up:  # rows of a table stand alone
+        return (), 1
     return _ROWS[node.op](node) if node.op in _ROWS else ((0,), 1)
 
 

@@ -38,8 +38,10 @@ class PartPlan:
     """For a centring bias: the incoming mean that it cancels."""
 
     def drawn_as(self, distribution: str) -> str:
-        """The kind, with the plan's distribution where that decides."""
-        return distribution if self.kind == "random" else self.kind
+        """The kind, with the plan's distribution where that decides: a table has no rows that could be orthogonal."""
+        if self.kind != "random":
+            return self.kind
+        return "truncated_normal" if distribution == "orthogonal" and not self.rows else distribution
 
 
 @dataclass(slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from math import gcd
 
@@ -69,10 +70,16 @@ def build_plan(
         notes.append(Note("warning", "model", text))
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
     return PlanData(
-        model=model, framework=framework, variance=float(options.variance), distribution=options.distribution,
+        model=model, framework=framework, variance=_nominal(options), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
         outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
     )  # fmt: skip
+
+
+def _nominal(options: Options) -> float:
+    """What most weights aim at."""
+    given = options.variance
+    return float(given.get("*", 1.0) if isinstance(given, Mapping) else given)
 
 
 def _without_effect(graph: Graph, options: Options) -> list[str]:

@@ -33,6 +33,7 @@ from .operands import Operands
 from .outcome import Outcome, RuleSet
 from .policy import Decisions
 from .recurrent_parts import recurrent_parts
+from .targets import Targets
 from .weights_in_the_making import Assignment, Derived, Recipe, combined
 
 MOST_PASSES = 8
@@ -49,9 +50,10 @@ def propagate(
     feeding, layouts = rewritten(graph)
     tables = tied_tables(graph)
     tied, added = set() if check else tables, partners(graph, tables)
-    provisional = {name: float(options.variance) ** 0.5 for name in tied}
+    targets = Targets(graph, feeding, options)
+    provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     for _ in range(MOST_PASSES):
-        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts)
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts, targets)
         outcome = run.run()
         changed = False
         for name in tied | run.decisions.drawn_later():
@@ -76,11 +78,12 @@ class Propagation(Operands):
     def __init__(
         self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
         provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
-        layouts: dict[int, Layout],
+        layouts: dict[int, Layout], targets: Targets,
     ) -> None:  # fmt: skip
         super().__init__(graph, inputs, options, Decisions(graph, options, check, provisional))
         self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
-        self.provisional, self.partners = provisional, added
+        self.provisional, self.partners, self.targets = provisional, added, targets
+        self.tables = targets.tables
         self.outcome = Outcome(self.signals, self.decisions)
         self._once: dict[Hashable, Signal] = {}
         self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
@@ -293,7 +296,7 @@ class Propagation(Operands):
         if len({view.name for view in part.weights}) == 1:
             self.outcome.made_of[self.index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)
-        target = self._target(ref)
+        target = self._target(node, ref, part)
         before = {v: self.decisions.scale(v) for v in part.views}
         signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
         decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
@@ -313,10 +316,17 @@ class Propagation(Operands):
                 second = self.signals[tables[tied][1].outputs[0].id].second
                 self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
 
-    def _target(self, ref: Reference) -> float:
-        """The second moment that an output is to have: the user's, or that of a tied table that it is added to."""
+    def _target(self, node: Node, ref: Reference, part: Derived) -> float:
+        """The second moment that an output is to have: as planned, or that of a tied table that it is added to."""
         tied, size = self.partners.get(ref.name, ("", 0.0)) if isinstance(ref, ParameterView) else ("", 0.0)
-        return float(self.options.variance) if not tied else (size * self.provisional[tied]) ** 2
+        if tied:
+            return (size * self.provisional[tied]) ** 2
+        size = self.size_of_table(ref.name) if isinstance(ref, ParameterView) and spec_of(node.op).looks_up else None
+        if size is not None:
+            return size
+        parameter = self.graph.parameters[part.views[0].name]
+        names = (parameter.name, *parameter.aliases)
+        return self.targets.of(self.index, names, lambda gain: self.decisions.measured(gain, "gain"))
 
     def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
         if isinstance(ref, ParameterView):

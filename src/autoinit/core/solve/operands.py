@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ..graph.roles import bias_slot, gain_slots, unknown_value, weight_slots, why_left
+from ..graph.tables import Table
 from ..options import Options
-from ..plan.weights import Part
+from ..plan.weights import Part, whole
 from ..signal.signal import Signal, constant
 from .constants import Constants
 from .policy import Decisions
@@ -24,6 +25,7 @@ class Operands:
         self.signals: dict[int, Signal] = dict(inputs)
         self.derived: dict[int, Derived] = {}
         self.constants = Constants()
+        self.tables: dict[str, Table] = {}
         self.index = 0
         """The node that is worked out."""
         self.data: set[int] = set(inputs)
@@ -69,10 +71,21 @@ class Operands:
             return plain.plain.scaled(part.std)
         if part is not None and part.kind == "constant":
             return constant(view.shape, part.std)
+        size = self.size_of_table(view.name) if why is None else None
+        if size is not None:
+            table = whole(self.graph.parameters[view.name])
+            decisions.place(table, Part(table, size**0.5), self.index, "set", "the size of what it is added to")
+            return self.parameter(node, slot, view)
         role = "gain" if slot in gain_slots(node) else "data"
         reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
         decisions.touch(view.name, self.index, "kept", reason)
         return decisions.measured(view, role) if why is not None else decisions.as_it_is(view, role)
+
+    def size_of_table(self, name: str) -> float | None:
+        """Of a table that is added to something known: the second moment that it is to have."""
+        table = self.tables.get(name)
+        other = None if table is None else self.signals.get(table.other.id)
+        return other.second if other is not None and other.second > 0 else None
 
     def bias(self, node: Node, view: ParameterView) -> Signal:
         known = self.decisions.of[view.name].covering(self.decisions.region(view))

@@ -1,0 +1,292 @@
+"""Residual trunks: where a tensor and what a branch made of it are added.
+
+An addition of two tensors of data is *residual* if one of them, the trunk, is what the other one was made of:
+
+* an identity skip: the trunk's operand is an ancestor of the branch, with a weight or a norm between;
+* a projection skip: both come from one tensor, the trunk through one weight at most (and norms, functions, pooling on
+  its way), the branch through more, and nothing on the way leaves the block.
+
+What merely moves entries, pools them, drops some or multiplies all by a number is looked through. Additions follow
+each other along the trunk; a branch that is a sum of k terms counts k times, so that ``x + (f(x) + g(x))`` is
+``(x + f(x)) + g(x)``. n, the number of terms along the longest way through an addition, is what its branches share.
+
+The *end* of a branch is the last weight that it is proportional to: back through moves, biases, gains, gates,
+functions, attention's values. A branch may end in a norm; then its scale is the norm's gain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from heapq import heappop, heappush
+
+from .feeding import Feeding, Made
+from .graph import Graph, Node, ParameterView, Reference, Value
+from .specs import spec_of
+from .walk import Walk
+
+FARTHEST = 4096
+"""So many calls are looked back through, to find where two tensors come from."""
+ADDS = ("add", "sub")
+
+
+class Skip(StrEnum):
+    """How the trunk gets past the branch."""
+
+    IDENTITY = "identity"
+    PROJECTION = "projection"
+
+
+class Norm(StrEnum):
+    """Where the scale of what a branch makes of the trunk is lost."""
+
+    NONE = "none"
+    INSIDE = "inside"
+    """Before the last weight of the branch."""
+    END = "end"
+    """Behind it: the branch has the size that the norm's gain gives it."""
+    AFTER = "after"
+    """Behind the addition: a post-norm block."""
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The last weight of a term, and what it is multiplied with on the way to the addition."""
+
+    node: int
+    number: float = 1.0
+    gains: tuple[ParameterView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """One residual addition; numbers of calls are indices of the graph's nodes."""
+
+    node: int
+    trunk: int
+    """Which operand is the trunk."""
+    skip: Skip
+    norm: Norm
+    terms: int
+    """How many terms the branch is a sum of."""
+    ends: tuple[End, ...]
+    """The weights that the terms end in; fewer than `terms` where one ends otherwise."""
+    fork: Value
+    """What the branch is made of."""
+    weights: tuple[tuple[int, int], ...]
+    """(call, how many weights from the trunk to its output along the longest way) of all weights in the branch."""
+    group: int = 0
+    """Additions of one trunk have the same number."""
+    n: int = 0
+    """Terms along the trunk."""
+
+
+def residual_additions(graph: Graph, feeding: Feeding) -> list[Addition]:
+    """All residual additions of a graph, in the order of execution."""
+    return _Trunks(graph, feeding).found
+
+
+class _Trunks(Walk):
+    def __init__(self, graph: Graph, feeding: Feeding) -> None:
+        super().__init__(graph, feeding)
+        self.at: dict[int, Addition] = {}
+        self.before: dict[int, int | None] = {}
+        for index, node in enumerate(self.nodes):
+            made = self._residual(index, node) if node.attrs.get("fn") in ADDS else None
+            if made is not None:
+                self.at[index] = made
+                self.before[index] = self._previous(node.inputs[made.trunk])
+        self.found = self._counted()
+
+    # --- one addition ---------------------------------------------------------------------------------------------
+
+    def _residual(self, index: int, node: Node) -> Addition | None:
+        pair = [ref for ref in node.inputs if isinstance(ref, Value)]
+        if len(pair) != 2 or pair[0].shape != pair[1].shape or pair[0].id == pair[1].id or self.to_shares(node):
+            return None
+        if any(self.feeding.kind(ref) in (Made.PARAMETERS, Made.CONSTANTS) for ref in pair):
+            return None
+        starts = [self.stripped(ref) for ref in pair]
+        early = 0 if self.index(starts[0]) <= self.index(starts[1]) else 1
+        fork, skip, trunk = starts[early], Skip.IDENTITY, early
+        between = self._between(pair[1 - early], fork)
+        if between is None or not any(self.is_weight(k) or self.is_norm(k) for k in between):
+            found = self._projection(index, pair)
+            if found is None:
+                return None
+            (fork, trunk, between), skip = found, Skip.PROJECTION
+        slot = [k for k, ref in enumerate(node.inputs) if isinstance(ref, Value)][trunk]
+        return self._described(index, slot, skip, pair[1 - trunk], fork, between)
+
+    def _described(
+        self, index: int, slot: int, skip: Skip, branch: Value, fork: Value, between: set[int]
+    ) -> Addition:
+        terms = list({end and end.node: end for end in self._terms(branch, fork)}.values())
+        ends = tuple(end for end in terms if end is not None and self.is_weight(end.node))
+        norms = {k for k in between if self.is_norm(k)}
+        if norms & {end.node for end in terms if end is not None}:
+            norm = Norm.END
+        elif norms:
+            norm = Norm.INSIDE
+        else:
+            norm = Norm.AFTER if self.is_normed(index) else Norm.NONE
+        return Addition(index, slot, skip, norm, len(terms), ends, fork, tuple(sorted(self._depths(between).items())))
+
+    def _projection(self, index: int, pair: list[Value]) -> tuple[Value, int, set[int]] | None:
+        """(what both come from, the trunk's operand, the calls of the branch)."""
+        for trunk in (0, 1):
+            fork = self._behind_projection(pair[trunk])
+            if fork is None:
+                continue
+            between = self._between(pair[1 - trunk], fork)
+            if between is None or max(self._depths(between).values(), default=0) < 2:
+                continue
+            shortcut = self._between(pair[trunk], fork) or set()
+            inside = between | shortcut
+            if all(reader in inside or reader == index for k in inside for reader in self.readers_of(k)):
+                return fork, trunk, between
+        return None
+
+    def _behind_projection(self, ref: Value) -> Value | None:
+        """What a chain of moves, norms and functions with one weight was made of, as far back as that is all."""
+        weights = 0
+        for _ in range(64):
+            index = self.index(ref)
+            if index < 0:
+                break
+            node = self.nodes[index]
+            inner = self._one_operand(index, node)
+            if inner is None or (self.is_weight(index) and weights == 1):
+                break
+            weights += self.is_weight(index)
+            ref = inner
+            if weights and len(self.readers[ref.id]) > 1:
+                return self.stripped(ref)
+        return None
+
+    def _one_operand(self, index: int, node: Node) -> Value | None:
+        """The operand that a call is made of, if its others are parameters and numbers."""
+        data, spec = self.data(node), spec_of(node.op)
+        if len(data) != 1 or spec.source or spec.random and not spec.moves:
+            return None
+        return data[0]
+
+    def _between(self, branch: Value, fork: Value) -> set[int] | None:
+        """The calls on the ways from `fork` to `branch`; None if there are none."""
+        end, known = self.index(fork), {}
+        order: list[int] = []
+        waiting: list[int] = []
+        heappush(waiting, -self.index(branch))
+        seen = {self.index(branch)}
+        reached = False
+        while waiting and len(order) < FARTHEST:
+            index = -heappop(waiting)
+            if index <= end:
+                break
+            order.append(index)
+            for ref in self.nodes[index].inputs:
+                if not isinstance(ref, Value):
+                    continue
+                if ref.id == fork.id:
+                    reached = True
+                made = self.index(ref)
+                if made > end and made not in seen:
+                    seen.add(made)
+                    heappush(waiting, -made)
+        if not reached:
+            return None
+        for index in reversed(order):  # of what was met, what comes from the fork
+            known[index] = any(
+                isinstance(ref, Value) and (ref.id == fork.id or known.get(self.index(ref), False))
+                for ref in self.nodes[index].inputs
+            )
+        return {index for index, on_the_way in known.items() if on_the_way}
+
+    def _depths(self, between: set[int]) -> dict[int, int]:
+        """Of the weights on the way: how many there are up to each, itself included."""
+        depth: dict[int, int] = {}
+        for index in sorted(between):
+            before = max((depth.get(self.index(r), 0) for r in self.nodes[index].inputs if isinstance(r, Value)), default=0)
+            depth[index] = before + self.is_weight(index)
+        return {index: d for index, d in depth.items() if self.is_weight(index)}
+
+    # --- the end of a branch --------------------------------------------------------------------------------------
+
+    def _terms(self, ref: Reference, fork: Value, end: End = End(-1)) -> Iterator[End | None]:
+        """What each term of a branch ends in: the call of a weight or norm, or None."""
+        for _ in range(256):
+            if not isinstance(ref, Value) or ref.id == fork.id or self.index(ref) < 0:
+                break
+            index = self.index(ref)
+            node = self.nodes[index]
+            if self.is_weight(index) or self.is_norm(index):
+                yield replace(end, node=index)
+                return
+            data = self.data(node)
+            if node.attrs.get("fn") in ADDS and len(data) == 2:
+                for one in data:
+                    yield from self._terms(one, fork, end)
+                return
+            end = _multiplied(end, node)
+            ref = self._proportional_to(node, data)
+        yield None
+
+    def _proportional_to(self, node: Node, data: list[Value]) -> Value | None:
+        """The operand that makes the size of the output."""
+        spec = spec_of(node.op)
+        if not data or spec.source:
+            return None
+        if spec.pairs:
+            return data[2] if len(data) > 2 else next((r for r in reversed(data) if not self._is_gate(r)), None)
+        if spec.pointwise and len(data) > 1:
+            return next((r for r in data if not self._is_gate(r)), None)
+        return data[0]
+
+    def _is_gate(self, ref: Value) -> bool:
+        """Made by a function that has bounds."""
+        node = self.node(self.stripped(ref))
+        if node is None:
+            return False
+        return spec_of(node.op).shares or node.attrs.get("fn") in ("sigmoid", "tanh", "hardsigmoid", "softsign")
+
+    # --- the trunk ------------------------------------------------------------------------------------------------
+
+    def _previous(self, ref: Reference) -> int | None:
+        """The last residual addition on the way back along the trunk."""
+        for _ in range(FARTHEST):
+            if not isinstance(ref, Value) or self.index(ref) < 0:
+                return None
+            index = self.index(ref)
+            if index in self.at:
+                return index
+            node = self.nodes[index]
+            ref = self._proportional_to(node, self.data(node))
+        return None
+
+    def _counted(self) -> list[Addition]:
+        """With the numbers of trunks, and of terms along them."""
+        group: dict[int, int] = {}
+        up: dict[int, int] = {}
+        down: dict[int, int] = {}
+        for index, one in self.at.items():
+            before = self.before[index]
+            group[index] = len(set(group.values())) if before is None else group[before]
+            up[index] = one.terms + (0 if before is None else up[before])
+        for index in reversed(self.at):
+            before, own = self.before[index], down.setdefault(index, 0)
+            if before is not None:
+                down[before] = max(down.get(before, 0), own + self.at[index].terms)
+        return [replace(one, group=group[k], n=up[k] + down[k]) for k, one in self.at.items()]
+
+
+def _multiplied(end: End, node: Node) -> End:
+    """With the number or gain that a call multiplies by."""
+    fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
+    if fn in ("mul", "div") and len(scalars) == 1:
+        (number,) = scalars.values()
+        size = abs(number) if fn == "mul" else 1.0 / abs(number) if number else 1.0
+        return replace(end, number=end.number * size)
+    if fn == "mul":
+        return replace(end, gains=end.gains + tuple(r for r in node.inputs if isinstance(r, ParameterView)))
+    return end

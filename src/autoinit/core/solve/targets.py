@@ -1,0 +1,65 @@
+"""The second moment that each weight's output is to have.
+
+The user's variance, by name of the parameter or its layer; and along a residual trunk of n terms a share of it
+(`residual="depth"`): n branches of the trunk's own size would leave it 1/(n + 1) of what it began with. A branch with a
+norm on its way gets 1/n at its last weight; the scale of one without any norm is spread over its m weights, the k-th of
+which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
+
+from ..graph.feeding import Feeding
+from ..graph.graph import Graph, ParameterView
+from ..graph.tables import Table, added_tables
+from ..graph.trunk import Addition, Norm, residual_additions
+from ..options import Options
+from ..signal.signal import Signal
+
+Measured = Callable[[ParameterView], Signal]
+
+
+class Targets:
+    """Shares of the variance by call, and variances by name."""
+
+    def __init__(self, graph: Graph, feeding: Feeding, options: Options) -> None:
+        self.graph, self.options, self.additions = graph, options, residual_additions(graph, feeding)
+        matched = added_tables(graph, feeding) if options.tables == "matched" else []
+        self.tables: dict[str, Table] = {table.name: table for table in matched}
+        self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}
+        self.zeros: set[int] = set()
+        """Calls whose weights are to be zero."""
+        for one in self.additions if options.residual == "depth" else ():
+            self._share(one)
+        if options.residual == "zero":
+            self.zeros = {end.node for one in self.additions for end in one.ends}
+
+    def _share(self, one: Addition) -> None:
+        if one.norm is Norm.END or one.n < 2:
+            return
+        if one.norm is Norm.NONE:
+            most = max((depth for _, depth in one.weights), default=1)
+            for node, depth in one.weights:
+                self._shares.setdefault(node, (one.n ** (-depth / most), ()))
+            return
+        for end in one.ends:
+            self._shares.setdefault(end.node, (1.0 / (one.n * end.number**2), end.gains))
+
+    def of(self, node: int, names: tuple[str, ...], measured: Measured) -> float:
+        """What the output of a call with a parameter of these names is to have."""
+        share, gains = self._shares.get(node, (1.0, ()))
+        for gain in gains:
+            share /= max(measured(gain).second, 1e-12)
+        return self.variance(names) * min(share, 1.0)
+
+    def variance(self, names: tuple[str, ...]) -> float:
+        given = self.options.variance
+        if not isinstance(given, Mapping):
+            return float(given)
+        layers = tuple(name.rpartition(".")[0] for name in names)
+        for pattern, variance in given.items():
+            if any(fnmatchcase(name, pattern) for name in (*names, *layers)):
+                return float(variance)
+        return 1.0
