@@ -13,7 +13,7 @@ from ..lazy import lazy
 from ..plan.plan import ParameterPlan, PartPlan
 from .orthogonal import orthogonal
 from .regions import Region, Shape, places_in
-from .stretches import draw
+from .stretches import Numbers
 from .unit import INDEPENDENT
 from .words import key_of
 
@@ -74,15 +74,14 @@ class Filling:
         self.region = Region.of(entries, part.shape, part.stride, part.offset, whole.pairs)
 
     def into(self, out: Array, low: Sequence[int]) -> None:
-        high = [a + n for a, n in zip(low, out.shape, strict=True)]
-        if self.region.box() is None:
+        box = self.region.box()
+        if box is None:
             self._scattered(out, low)
             return
-        ranges = self.region.cut(low, high)
-        if ranges is None and out.ndim:
-            return
-        box = ranges or ()
-        self._write(out[tuple(slice(a - n, b - n) for (a, b), n in zip(box, low, strict=True))], [a for a, _ in box])
+        cut = [(max(a, b), min(c, a + n)) for (b, c), a, n in zip(box, low, out.shape, strict=True)]
+        if all(a < b for a, b in cut):
+            inside = tuple(slice(a - n, b - n) for (a, b), n in zip(cut, low, strict=True))
+            self._write(out[inside], [a for a, _ in cut])
 
     def _scattered(self, out: Array, low: Sequence[int]) -> None:
         """A region that is no box: slab by slab, the whole of it, and of that what is meant."""
@@ -109,7 +108,8 @@ class Filling:
             out[...] = self._matrix.take(self.region.number(places)).reshape(out.shape)
         else:
             scale, shift = self._settled
-            draw(out, self.whole.key, self.whole.shape, low, self.kind, scale, shift[0] if len(shift) == 1 else 0.0)
+            numbers = Numbers(self.whole.key, self.whole.shape, self.kind, scale, shift[0] if len(shift) == 1 else 0.0)
+            numbers.draw(out, low)
             if len(shift) > 1:
                 out -= np.array(shift, dtype=out.dtype) * out.dtype.type(scale)
 
@@ -119,14 +119,13 @@ class Filling:
         gaussian = np.empty(self.region.shape, dtype=np.float32)
         low, high = self._bounds()
         dense = np.empty([b - a for a, b in zip(low, high, strict=True)], dtype=np.float32)
-        draw(dense, self.whole.key, self.whole.shape, low, "normal", 1.0, 0.0)
+        Numbers(self.whole.key, self.whole.shape, "normal").draw(dense, low)
         places = places_in(self.whole.shape, low, dense.shape)
         chosen = self.region.holds(places)
         gaussian.reshape(-1)[self.region.number(places[chosen])] = dense[chosen]
-        if self.whole.pairs:
-            made = orthogonal(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
-            return np.ascontiguousarray(made).view(np.float32).reshape(-1)
-        return np.ascontiguousarray(orthogonal(gaussian, self.part.rows, self.part.groups, self.part.std)).reshape(-1)
+        matrix = gaussian.view(np.complex64)[..., 0] if self.whole.pairs else gaussian
+        made = orthogonal(matrix, self.part.rows, self.part.groups, self.part.std)
+        return np.ascontiguousarray(made).view(np.float32).reshape(-1)
 
     def _bounds(self) -> tuple[list[int], list[int]]:
         """A rectangle of the parameter that the part lies in."""
@@ -149,7 +148,7 @@ class Filling:
         for start, shape in slabs([b - a for a, b in zip(low, high, strict=True)]):
             at = [a + b for a, b in zip(low, start, strict=True)]
             x = np.empty(shape, dtype=np.float32)
-            draw(x, self.whole.key, self.whole.shape, at, self.kind, 1.0, 0.0)
+            Numbers(self.whole.key, self.whole.shape, self.kind).draw(x, at)
             wide = x.astype(np.float64)
             if self.region.box() is None:
                 wide = wide[self.region.holds(places_in(self.whole.shape, at, shape))]

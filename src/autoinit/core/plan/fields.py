@@ -70,7 +70,7 @@ class Wrong(Exception):
         return PlanError(self.why, where=place, received=self.received, fix=self.fix)
 
 
-PLAIN: dict[Any, tuple[str, tuple[type, ...]]] = {
+PLAIN: dict[Any, tuple[str, Any]] = {
     int: ("an integer", (int, np.integer)),
     float: ("a number", (int, float, np.integer, np.floating)),
     bool: ("true or false", (bool, np.bool_)),

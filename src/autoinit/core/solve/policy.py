@@ -15,7 +15,8 @@ import numpy as np
 from ..graph.graph import Graph, Node, Parameter, ParameterView, Shape
 from ..graph.roles import GAIN
 from ..options import Options
-from ..plan.weights import Block, Decision, Part, block, fan_of, is_repeated, overlap, whole
+from ..plan.check import repeats
+from ..plan.weights import Block, Decision, Part, block, fan_of, overlap, whole
 from ..signal.measured import measured
 from ..signal.signal import Signal, constant
 from .scale import Found, find_scale
@@ -211,7 +212,7 @@ class Decisions:
         plain = use.weight.plain is not None
         region = self.region(view)
         mine = [v for v in use.weight.weights if v.name == view.name and overlap(self.region(v), region)]
-        if is_repeated(view) or any(self.region(v) != region for v in mine):
+        if repeats(view.shape, view.stride) or any(self.region(v) != region for v in mine):
             view = whole(self.graph.parameters[view.name])
         part = Part(view, scale, "random", use.rows, use.groups) if plain else Part(view, scale)
         if part.view.shape != use.weight.weights[0].shape and plain:
