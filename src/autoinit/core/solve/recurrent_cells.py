@@ -21,7 +21,6 @@ from ..signal.samples import sample
 from ..signal.signal import Signal
 
 WIDTH, STEPS, BATCH, DRAWS = 128, 64, 40, 3
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 
 Floats = NDArray[np.float64]
 
