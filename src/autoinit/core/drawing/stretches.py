@@ -30,6 +30,8 @@ WORTH_A_JUMP = 2**10
 """So many entries between two stretches are rather jumped over than drawn and thrown away."""
 TASK = 2**19
 """Entries that are worth a thread's while."""
+SLAB = 2**20
+"""Entries of a parameter that sums over it look at together: always the same ones, however it is cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,10 @@ class Numbers:
         if out.ndim == 0:
             self._stretch(Words(self.key), out.reshape(1), 0)
         elif out.size:
-            threads.run(partial(self._piece, piece, at) for piece, at in _tasks(out, [int(n) for n in low]))
+            threads.run(
+                partial(self._piece, out[box_at(start, shape)], [int(a) + b for a, b in zip(low, start, strict=True)])
+                for start, shape in slabs(out.shape, TASK)
+            )
 
     def _piece(self, out: Array, low: Sequence[int]) -> None:
         words, strides = Words(self.key), c_strides(tuple(self.shape))
@@ -97,18 +102,22 @@ class Numbers:
         np.multiply(x, number(self.scale), out=flat, casting="same_kind")
 
 
-def _tasks(out: Array, low: list[int]) -> Iterator[tuple[Array, list[int]]]:
-    """Cut along the first axis that is longer than one, and again where the slices are large."""
-    axis = next((a for a, n in enumerate(out.shape) if n > 1), 0)
-    if out.size <= TASK or out.shape[axis] == 1:
-        yield out, low
+def slabs(shape: Sequence[int], size: int = SLAB) -> Iterator[tuple[list[int], tuple[int, ...]]]:
+    """Rectangles (low, shape) that make up an array, of at most about `size` entries."""
+    if not shape:
+        yield [], ()
         return
-    per_slice = out.size // out.shape[axis]
-    step = max(TASK // per_slice, 1)
-    for start in range(0, out.shape[axis], step):
-        piece = out[(slice(None),) * axis + (slice(start, start + step),)]
-        at = [n + start if a == axis else n for a, n in enumerate(low)]
-        if per_slice > TASK:
-            yield from _tasks(piece, at)
-        else:
-            yield piece, at
+    per_row = prod(shape[1:])
+    if per_row > size:
+        for k in range(shape[0]):
+            for low, rest in slabs(shape[1:], size):
+                yield [k, *low], (1, *rest)
+        return
+    step = max(size // max(per_row, 1), 1)
+    for start in range(0, shape[0], step):
+        yield [start, *[0] * (len(shape) - 1)], (min(step, shape[0] - start), *shape[1:])
+
+
+def box_at(low: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+    """The index of a rectangle."""
+    return tuple(slice(a, a + n) for a, n in zip(low, shape, strict=True))

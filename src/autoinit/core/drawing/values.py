@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Any
 
@@ -13,13 +13,11 @@ from ..lazy import lazy
 from ..plan.plan import ParameterPlan, PartPlan
 from .orthogonal import orthogonal
 from .regions import Region, Shape, places_in
-from .stretches import Numbers
+from .stretches import Numbers, box_at, slabs
 from .unit import INDEPENDENT
 from .words import key_of
 
 Array = NDArray[Any]
-SLAB = 2**20
-"""Entries of a parameter that sums over it look at together: always the same ones, however it is cut."""
 
 
 class Draw:
@@ -49,22 +47,6 @@ class Draw:
             part.into(out, low)
 
 
-def slabs(shape: Sequence[int], size: int = SLAB) -> Iterator[tuple[list[int], Shape]]:
-    """Rectangles (low, shape) that make up an array, of at most about `size` entries."""
-    if not shape:
-        yield [], ()
-        return
-    per_row = prod(shape[1:])
-    if per_row > size:
-        for k in range(shape[0]):
-            for low, rest in slabs(shape[1:], size):
-                yield [k, *low], (1, *rest)
-        return
-    step = max(size // max(per_row, 1), 1)
-    for start in range(0, shape[0], step):
-        yield [start, *[0] * (len(shape) - 1)], (min(step, shape[0] - start), *shape[1:])
-
-
 class Filling:
     """One part of a parameter."""
 
@@ -92,7 +74,7 @@ class Filling:
                 continue
             wide = np.empty(shape, dtype=out.dtype)
             self._write(wide, at)
-            target = out[tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))]
+            target = out[box_at(start, shape)]
             target[chosen] = wide[chosen]
 
     def _write(self, out: Array, low: Sequence[int]) -> None:

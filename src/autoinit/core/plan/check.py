@@ -1,8 +1,4 @@
-"""Whether the parts of a plan fit together: names, indices, regions inside of their parameters.
-
-A part is a strided region of its parameter's entries in C order (the last axis runs fastest), however the parameter
-lies in memory: entry (i, j, ...) of the region is entry ``offset + i * stride[0] + j * stride[1] + ...``.
-"""
+"""Whether the parts of a plan fit together: names, indices, regions inside of their parameters."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .operands import Given, Operands
 from .outcome import Outcome, RuleSet
 from .policy import NORMALISED, Decisions
 from .recurrent_parts import recurrent_parts
-from .weights_in_the_making import Assignment, Derived, Recipe, combined
+from .weights_in_the_making import Assignment, Derived, Recipe, combined, fresh
 
 MOST_PASSES = 8
 SINCE_THE_WEIGHTS = "measured on samples of the real ops since the last weights"
@@ -194,18 +194,16 @@ class Propagation(Operands):
     def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
         """A node on the way to the place of a weight: remember how to work it out, until a contraction asks."""
         strength, spec = self.feeding.feeds(node), spec_of(node.op)
-        if not strength:
-            return False
-        data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
-        if any(data) and (strength < WEIGHT or spec.parameters_only):
-            return False
-        if spec.factors and strength < self.feeding.needed(node):
-            return False
-        if spec.layer and strength < WEIGHT:
-            return False
-        if not node.attrs.get("scale_free", True):
-            return False
-        if spec.opaque and not (node.run and all(p is None or p.plain is not None for p in parts)):
+        data = any(isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True))
+        weight = strength >= WEIGHT
+        if (
+            not strength
+            or (data and (not weight or spec.parameters_only))
+            or (spec.factors and strength < self.feeding.needed(node))
+            or (spec.layer and not weight)
+            or not node.attrs.get("scale_free", True)
+            or (spec.opaque and not (node.run and all(p is None or p.recipe is None for p in parts)))
+        ):
             return False
         if spec.bias is not None and spec.bias < len(parts):  # a bias is a bias, also of what makes a weight
             parts = [*parts[: spec.bias], None, *parts[spec.bias + 1 :]]
@@ -221,11 +219,10 @@ class Propagation(Operands):
 
     def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = Given(self, self.story, signals, assignment)
         rule = self.rules.table.get(node.op)
         if rule is None:
             return self._simulated(node, signals) or passed_through(node, signals)
-        made: Any = rule(node, given, *signals)
+        made: Any = rule(node, Given(self, self.story, signals, assignment), *signals)
         return made if isinstance(made, tuple) else (made,)
 
     def _simulated(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...] | None:
@@ -266,8 +263,7 @@ class Propagation(Operands):
                 self.decisions.keep(view.name, NORMALISED)
             return part.signal(self.decisions.assignment({}, unknown=0.0))
         if spec_of(node.op).looks_up and isinstance(ref, ParameterView) and ref.name in self.provisional:
-            assert part.plain is not None
-            return part.plain.scaled(self.provisional[ref.name])
+            return fresh(ref).scaled(self.provisional[ref.name])
         if len({view.name for view in part.weights}) == 1:
             self.outcome.made_of[index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)

@@ -42,7 +42,6 @@ class Decisions:
         self.of: dict[str, Decision] = {name: Decision(p) for name, p in graph.parameters.items()}
         self._kept: dict[str, str | None] = {}
         self._measured: dict[ParameterView, Signal] = {}
-        self._plain: dict[ParameterView, Derived] = {}
         self._regions: dict[ParameterView, Block] = {}
         self.assumed: set[str] = set()
         self.free: set[int] = set()
@@ -107,11 +106,10 @@ class Decisions:
         return self._measured[view]
 
     def region(self, view: ParameterView) -> Block:
-        found = self._regions.get(view)
-        if found is None:
+        if view not in self._regions:
             shape = self.graph.parameters[view.name].shape
-            found = self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
-        return found
+            self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
+        return self._regions[view]
 
     def scale(self, view: ParameterView) -> float | None:
         """The scale decided for this region, if any."""
@@ -167,15 +165,14 @@ class Decisions:
         self, weight: Derived, views: list[ParameterView], kind: str, second_moment: SecondMoment, start: float,
         target: float,
     ) -> Found:  # fmt: skip
-        if weight.plain is not None:  # the parameter itself: proportional
-            reached = second_moment(weight.plain)
+        if weight.recipe is None:  # the parameter itself: proportional
+            reached = second_moment(fresh(weight.weights[0]))
             if not (reached > 0 and isfinite(reached)):
                 return Found("zero", start)
             return Found("solved", sqrt(target / reached))
-        free = set(views)
 
         def reached_at(t: float) -> float:
-            return second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in free})))
+            return second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in views})))
 
         return find_scale(reached_at, start, target, weight.normalised)
 
@@ -210,7 +207,7 @@ class Decisions:
         if repeats(view.shape, view.stride) or any(self.region(v) != region for v in mine):
             view = whole(self.graph.parameters[view.name])
         part = Part(view, scale)
-        if use.weight.plain is not None and view.shape == use.weight.shape:
+        if use.weight.recipe is None and view.shape == use.weight.shape:
             part = Part(view, scale, "random", use.rows, use.groups)
         self.store(view, part, "set", reason)
 
@@ -279,11 +276,7 @@ class Decisions:
 
     def plain(self, view: ParameterView) -> Derived | None:
         """A view of a parameter as a weight that may be set; None if it has to stay as it is."""
-        if self.why_kept(view.name) is not None:
-            return None
-        if view not in self._plain:
-            self._plain[view] = Derived((view,), plain=fresh(view))
-        return self._plain[view]
+        return Derived((view,)) if self.why_kept(view.name) is None else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

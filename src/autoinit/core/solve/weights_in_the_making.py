@@ -13,7 +13,7 @@ is left as it is, unless it is all that there is to set.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -91,8 +91,6 @@ class Derived:
     """Divided by its own size on the way."""
     varies: bool = False
     """Depends on data."""
-    plain: Signal | None = field(default=None, repr=False)
-    """For a parameter itself: its moments at unit scale."""
 
     def signal(self, given: Assignment) -> Signal:
         return given.view(self.weights[0]) if self.recipe is None else given.node(self.recipe)[self.output]
