@@ -16,7 +16,8 @@ torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
-from autoinit.core.drawing.distributions import CUT, TRUNCATED_STD, name_seed  # noqa: E402
+from autoinit.core.drawing.unit import CUT, TRUNCATED_STD  # noqa: E402
+from autoinit.core.drawing.words import name_seed  # noqa: E402
 
 DISTRIBUTIONS = ("truncated_normal", "normal", "uniform", "orthogonal")
 KURTOSIS = {"normal": 3.0, "uniform": 1.8}

@@ -11,8 +11,7 @@ from typing import Any
 from .core.files import replace_text
 from .core.options import read_flag, read_seed
 from .core.plan.check import check_writes
-from .core.plan.file import parsed
-from .core.plan.format import plan_from_dict, plan_to_dict
+from .core.plan.file import parsed, plan_from_dict, plan_to_dict
 from .core.plan.measured import MeasurementData, Result
 from .core.plan.plan import PlanData
 from .errors import PlanError

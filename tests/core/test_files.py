@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from autoinit import Plan
-from autoinit.core.files import replace_bytes, replace_text, replacing, replacing_path, save_figure
+from autoinit.core.files import replace_text, replacing, replacing_path, save_figure
 from autoinit.core.plan.plan import Note, ParameterPlan
 from tests.interrupting import everywhere
 
@@ -37,7 +37,8 @@ def alone(path: Path) -> bool:
 def test_new_and_old(path: Path, tmp_path: Path) -> None:
     replace_text(path, "über\n")
     assert path.read_bytes() == "über\n".encode() and alone(path)
-    replace_bytes(str(path), b"\x00\xff")
+    with replacing(str(path)) as file:
+        file.write(b"\x00\xff")
     assert path.read_bytes() == b"\x00\xff" and alone(path)
     (tmp_path / "inner").mkdir()
     replace_text(tmp_path / "inner" / "fresh", NEW)

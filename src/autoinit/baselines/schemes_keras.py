@@ -6,7 +6,7 @@ from typing import Any
 
 from keras import initializers
 
-from ..core.drawing.distributions import name_seed
+from ..core.drawing.words import name_seed
 from ..frontends.keras.inputs import call_arguments, own_inputs
 from ..frontends.keras.variables import give_values, layers_of, parameters_of
 from ..frontends.keras.walk import build

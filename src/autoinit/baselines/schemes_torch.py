@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import init
 from torch.nn.modules.conv import _ConvNd
 
-from ..core.drawing.distributions import name_seed
+from ..core.drawing.words import name_seed
 from .schemes import Scheme, fans
 
 LAYERS = (nn.Linear, nn.Bilinear, _ConvNd, nn.MultiheadAttention, nn.RNNBase, nn.RNNCellBase)

@@ -34,11 +34,6 @@ def whole(value: Any) -> int | None:
         return None
 
 
-def truth(value: Any) -> bool | None:
-    """True or False; None for anything else, 0 and 1 included."""
-    return bool(value) if isinstance(value, (bool, np.bool_)) else None
-
-
 def numbers(value: Any) -> np.ndarray[Any, np.dtype[np.float64]] | None:
     """A sequence or array of finite real numbers as a float64 array; None for anything else."""
     if isinstance(value, (str, bytes, dict, set, Complex)) or not hasattr(value, "__len__"):

@@ -53,13 +53,8 @@ def replacing_path(path: PathLike) -> Iterator[Path]:
 
 def replace_text(path: PathLike, text: str) -> None:
     """All of the new text (UTF-8), or the old one."""
-    replace_bytes(path, text.encode("utf-8"))
-
-
-def replace_bytes(path: PathLike, content: bytes) -> None:
-    """All of the new content, or the old one."""
     with replacing(path) as file:
-        file.write(content)
+        file.write(text.encode("utf-8"))
 
 
 def save_figure(figure: Any, path: PathLike) -> None:
@@ -70,21 +65,15 @@ def save_figure(figure: Any, path: PathLike) -> None:
     if hasattr(path, "write"):
         figure.savefig(path)
         return
-    form = Path(path).suffix[1:]
-    if not form:
-        form = "png"
+    if not Path(path).suffix[1:]:
         path = f"{os.fspath(path)}.png"
     with replacing(path) as file:
-        figure.savefig(file, format=form)
+        figure.savefig(file, format=Path(path).suffix[1:])
 
 
 def _is_stream(path: PathLike) -> bool:
     """Something that exists and is neither a file nor a folder."""
-    try:
-        mode = os.stat(path).st_mode
-    except OSError:
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def _create(beside: Path, target: Path) -> None:

@@ -115,10 +115,8 @@ class Input:
 
     def _table(self) -> Array:
         """r(S) for every set S of axes."""
-        table = np.empty((2,) * len(self.shape))
-        for bits in product((0, 1), repeat=len(self.shape)):
-            table[bits] = self._of_pair(bits)
-        return table
+        rank = len(self.shape)
+        return np.array([self._of_pair(bits) for bits in product((0, 1), repeat=rank)]).reshape((2,) * rank)
 
     def _of_pair(self, bits: tuple[int, ...]) -> float:
         if not any(bits):
@@ -190,11 +188,9 @@ def _along_one_axis(given: tuple[int, ...], shape: tuple[int | None, ...]) -> bo
 
 
 def _vocabulary(given: Any, shape: tuple[int | None, ...]) -> int | dict[int, int] | None:
-    if given is None:
-        return None
     if isinstance(given, Mapping):
         return {_column(column, shape): _count(count, given, 2**53) for column, count in given.items()}
-    return _count(given, given)
+    return None if given is None else _count(given, given)
 
 
 def _count(value: Any, given: Any, most: int = LARGEST_VOCABULARY) -> int:
@@ -241,12 +237,9 @@ def _check_dtype(given: Any) -> None:
 
 def measured_input(array: NDArray[Any]) -> Signal:
     """A real batch: its mean, variance and axis correlations (per column where columns are unlike)."""
-    if not np.all(np.isfinite(array)):
-        bad = array.size - int(np.count_nonzero(np.isfinite(array)))
-        raise InputError(
-            "the batch contains NaN or infinite values",
-            where="inputs",
-            received=f"{bad} such values in shape {array.shape}",
-            fix="give finite data, or Input(...)",
-        )
+    bad = array.size - int(np.count_nonzero(np.isfinite(array)))
+    if bad:
+        raise InputError("the batch contains NaN or infinite values", where="inputs",
+                         received=f"{bad} such values in shape {array.shape}",
+                         fix="give finite data, or Input(...)")  # fmt: skip
     return measured_columns(array)

@@ -16,12 +16,8 @@ class lazy(Generic[T]):
     """Decorates a method without arguments; its first result is the attribute from then on."""
 
     def __init__(self, function: Callable[[Any], T]) -> None:
-        self.function = function
+        self.function, self.name = function, function.__name__
         self.__doc__ = function.__doc__
-        self.name = function.__name__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
 
     @overload
     def __get__(self, instance: None, owner: type) -> lazy[T]: ...

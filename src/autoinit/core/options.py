@@ -10,8 +10,10 @@ from inspect import Parameter, signature
 from math import inf
 from typing import Any, Literal, TypedDict, TypeVar, get_args
 
+import numpy as np
+
 from ..errors import OptionError
-from .checks import brief, real, truth, whole
+from .checks import brief, real, whole
 
 Distribution = Literal["truncated_normal", "normal", "uniform", "orthogonal"]
 Centre = Literal["bias", "activation"]
@@ -91,18 +93,14 @@ def shows_options(function: Function) -> Function:
     own = [p for p in written.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
     hints = {**OptionsButSeed.__annotations__, **GivenOptions.__annotations__}
     options = [
-        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default, annotation=_shown(hints[f.name]))
+        Parameter(f.name, Parameter.KEYWORD_ONLY, default=f.default,
+                  annotation=getattr(hints[f.name], "__forward_arg__", hints[f.name]))  # as it is written here
         for f in fields(Options)
         if f.name not in written.parameters
-    ]
+    ]  # fmt: skip
     shown: Any = function
     shown.__signature__ = written.replace(parameters=[*own, *options])
     return function
-
-
-def _shown(hint: Any) -> Any:
-    """As it is written here, like the annotations of the other arguments."""
-    return getattr(hint, "__forward_arg__", hint)
 
 
 def read_options(given: Mapping[str, Any]) -> Options:
@@ -112,9 +110,8 @@ def read_options(given: Mapping[str, Any]) -> Options:
         if name not in names:
             close = get_close_matches(str(name), names, n=1)
             hint = f"did you mean '{close[0]}'?" if close else f"known options: {', '.join(sorted(names))}"
-            raise OptionError(
-                f"unknown option '{name}'", where="options", received=f"{name}={brief(given[name])}", fix=hint
-            )
+            received = f"{name}={brief(given[name])}"
+            raise OptionError(f"unknown option '{name}'", where="options", received=received, fix=hint)
     values = {name: _READERS[name](name, value) if name in _READERS else value for name, value in given.items()}
     return Options(**values)
 
@@ -150,9 +147,7 @@ def _variances(name: str, value: Any) -> float | Mapping[str, float]:
 
 def _variance(name: str, value: Any) -> float:
     number = real(value)
-    if number is None or number <= 0:
-        raise refused(name, "a finite positive number", value, f"{name}=1.0")
-    if not SMALLEST_VARIANCE <= number <= LARGEST_VARIANCE:
+    if number is None or not SMALLEST_VARIANCE <= number <= LARGEST_VARIANCE:
         takes = f"a finite positive number between {SMALLEST_VARIANCE:g} and {LARGEST_VARIANCE:g}"
         raise refused(name, takes, value, f"{name}=1.0")
     return number
@@ -169,10 +164,10 @@ def _patterns(name: str, value: Any) -> tuple[str, ...]:
 
 
 def read_flag(name: str, value: Any) -> bool:
-    answer = truth(value)
-    if answer is None:
+    """True or False; 0 and 1 are neither."""
+    if not isinstance(value, (bool, np.bool_)):
         raise refused(name, "one of True, False", value, f"{name}=True")
-    return answer
+    return bool(value)
 
 
 def _limit(name: str, value: Any) -> float:

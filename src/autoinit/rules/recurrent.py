@@ -1,21 +1,22 @@
 """LSTM, GRU and plain recurrent layers, stacked and bidirectional, with projections and initial states.
 
-The weights follow one scheme: input kernels Glorot uniform per gate (variance 2 / (inputs + hidden)),
-recurrent kernels and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM.
-Weights that are kept are described by their measured scale and bias instead. The cell is then simulated (see
-`core.solve.recurrent_cells`), once per set of numbers.
+The weights follow one scheme (`core.solve.recurrent_parts`): input kernels Glorot uniform per gate, recurrent kernels
+and projections orthogonal per gate, biases zero except 1 for the forget gate of an LSTM. Weights that are kept are
+described by their measured scale and bias instead. The cell is then simulated (`core.solve.recurrent_cells`), once per
+set of numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from ..core.graph.graph import Node
+from ..core.graph.roles import GATES
 from ..core.signal.signal import Signal
-from ..core.solve.recurrent_cells import GATES, CellWeights, Layout, Measured, simulate
+from ..core.solve.recurrent_cells import CellWeights, Layout, Measured, simulate
+from ..core.solve.recurrent_parts import CellSlots, cells_of, forget_bias, input_std
 from .registry import Context, rule
 from .shape import permuted
 
@@ -33,7 +34,7 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
     if len(states) < int(a.get("states", 0)) or not any(s.second > 0.0 for s in states):
         states = ()
-    cells = tuple(_cells(node, ctx))
+    cells = tuple(_cell(node, ctx, slots) for slots in cells_of(node))
     layout = Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
     measured = _remembered(x, states, cells, layout)
     ctx.note(node, "info", "moments measured on a simulated cell")
@@ -72,48 +73,30 @@ def _numbers(signal: Signal) -> tuple[Any, ...]:
     return signal.expr.key, tuple(f"{v:.3e}" for v in values)
 
 
-def _cells(node: Node, ctx: Context) -> Iterator[CellWeights]:
-    a = node.attrs
-    kind = a["kind"]
-    gates = GATES[kind]
-    biased = bool(a.get("has_bias", True))
-    projected = bool(a.get("projected", False))
-    per_cell = 2 + 2 * biased + projected
-    slot = 1 + int(a.get("states", 0))
-    for _ in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
-        yield _cell(node, ctx, slot, kind, gates, biased, projected)
-        slot += per_cell
-
-
-def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bool, projected: bool) -> CellWeights:
-    w_in, w_back = node.inputs[slot], node.inputs[slot + 1]
+def _cell(node: Node, ctx: Context, slots: CellSlots) -> CellWeights:
+    a, kind = node.attrs, node.attrs["kind"]
+    w_in, w_back = node.inputs[slots.input], node.inputs[slots.recurrent]
     assert w_in is not None and w_back is not None
+    gates = GATES[kind]
     hidden, inputs, outputs = w_in.shape[0] // gates, w_in.shape[1], w_back.shape[1]
-    input_std: tuple[float, ...] = (float(np.sqrt(2.0 / (inputs + hidden))),) * gates
+    stds: tuple[float, ...] = (input_std(inputs, hidden),) * gates
     recurrent_std: tuple[float, ...] | None = None
-    kept = _kept(node, ctx, slot)
+    kept = _kept(node, ctx, slots.input)
     if kept is not None:
-        input_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    kept = _kept(node, ctx, slot + 1)
+        stds = tuple(_digits(part.std()) for part in np.split(kept, gates))
+    kept = _kept(node, ctx, slots.recurrent)
     if kept is not None and not _orthogonal_parts(kept, gates):
         recurrent_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    none = ((0.0, 0.0),) * gates
-    input_bias, recurrent_bias = none, none
-    if biased:
-        forget = float(node.attrs.get("forget_bias", 1.0)) if kind == "lstm" else 0.0
-        default = tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
-        input_bias = _bias(_kept(node, ctx, slot + 2), gates, default)
-        recurrent_bias = _bias(_kept(node, ctx, slot + 3), gates, none)
-    projection: float | None = None
-    if projected:
-        kept = _kept(node, ctx, slot + 2 + 2 * biased)
-        if kept is not None and not _orthogonal_parts(kept, 1):
-            projection = _digits(kept.std())
-    a = node.attrs
+    biases = [((0.0, 0.0),) * gates] * 2
+    for k, slot in enumerate(slots.biases):
+        forget = 0.0 if k else forget_bias(node)
+        biases[k] = _bias(_kept(node, ctx, slot), gates, forget)
+    kept = None if slots.projection is None else _kept(node, ctx, slots.projection)
+    projection = None if kept is None or _orthogonal_parts(kept, 1) else _digits(kept.std())
     order = a.get("gate_order", range(gates))
     return CellWeights(
-        kind, inputs, hidden, outputs, _ordered(input_std, order), _ordered(recurrent_std, order),
-        _ordered(input_bias, order), _ordered(recurrent_bias, order), projection, a.get("activation", "tanh"),
+        kind, inputs, hidden, outputs, _ordered(stds, order), _ordered(recurrent_std, order),
+        _ordered(biases[0], order), _ordered(biases[1], order), projection, a.get("activation", "tanh"),
         a.get("gate", "sigmoid"), bool(a.get("reset_after", True)), float(a.get("recurrent_dropout", 0.0)),
     )  # fmt: skip
 
@@ -131,9 +114,10 @@ def _kept(node: Node, ctx: Context, slot: int) -> Any:
     return None if values is None else np.asarray(values, float)
 
 
-def _bias(values: Any, gates: int, default: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def _bias(values: Any, gates: int, forget: float) -> tuple[tuple[float, float], ...]:
+    """(mean, standard deviation) per gate."""
     if values is None:
-        return default
+        return tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
     return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from autoinit.core.drawing.distributions import TRUNCATED_STD
-from autoinit.core.drawing.unit import EDGE, INDEPENDENT, logarithm, unit
+from autoinit.core.drawing.unit import EDGE, INDEPENDENT, TRUNCATED_STD, logarithm, unit
 from autoinit.core.drawing.words import Words, key_of
 
 FIRST = [1870583279, 2767934353, 3903803630, 2046204934]

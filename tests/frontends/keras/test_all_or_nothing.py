@@ -19,7 +19,7 @@ from autoinit.frontends.keras.variables import as_array
 from tests.interrupting import everywhere
 
 ROOT = Path(__file__).parents[3]
-CHECKS = ("plan/file.py", "plan/check.py", "enum.py", "typing.py", "dataclasses.py")
+CHECKS = ("plan/fields.py", "plan/check.py", "enum.py", "typing.py", "dataclasses.py")
 INSIDE = (os.sep + "autoinit" + os.sep, os.sep + os.path.join("keras", "src", "backend") + os.sep)
 
 

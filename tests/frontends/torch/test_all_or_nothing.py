@@ -21,7 +21,7 @@ from autoinit.errors import OptionError, PlanError  # noqa: E402
 from tests.interrupting import everywhere  # noqa: E402
 
 ROOT = Path(__file__).parents[3]
-CHECKS = ("plan/file.py", "plan/check.py", "enum.py", "typing.py", "dataclasses.py")
+CHECKS = ("plan/fields.py", "plan/check.py", "enum.py", "typing.py", "dataclasses.py")
 """Lines of these run before the first write, or are a handful of others' over and over."""
 
 

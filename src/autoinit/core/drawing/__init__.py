@@ -8,7 +8,7 @@ variance one, `stretches` draws rectangles on all cores, `values` fills a parame
 from __future__ import annotations
 
 from .centre import centred_bias
-from .unit import INDEPENDENT
-from .values import Draw, slabs
+from .stretches import slabs
+from .values import Draw
 
-__all__ = ["INDEPENDENT", "Draw", "centred_bias", "slabs"]
+__all__ = ["Draw", "centred_bias", "slabs"]

@@ -125,8 +125,8 @@ def _factors(key: int, groups: int, k: int, n: int) -> Array:
     return np.asarray((q * signs[:, None, :]).swapaxes(1, 2), np.float32)
 
 
-def unitary(gaussian: Array, rows: Sequence[int], groups: int, std: float) -> Array:
-    """The same of complex numbers, all at once, from a matrix of normal ones."""
+def orthogonal(gaussian: Array, rows: Sequence[int], groups: int, std: float) -> Array:
+    """The same from given normal numbers, which may be complex (then unitary), all at once."""
     shape = gaussian.shape
     order = [*rows, *(a for a in range(len(shape)) if a not in rows)]
     count = prod(shape[a] for a in rows)

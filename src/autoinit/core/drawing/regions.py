@@ -84,13 +84,6 @@ class Region:
         chosen = self.holds(places)
         out[chosen] = values.reshape(-1)[self.number(places[chosen])]
 
-    def cut(self, low: Sequence[int], high: Sequence[int]) -> Block | None:
-        """What of a box lies in the rectangle low .. high; None if nothing."""
-        box = self.box()
-        assert box is not None
-        ranges = tuple((max(a, b[0]), min(c, b[1])) for a, b, c in zip(low, box, high, strict=True))
-        return None if any(a >= b for a, b in ranges) else ranges
-
 
 def places_in(whole: Sequence[int], low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
     """The numbers, in C order, of the entries of a rectangle."""

@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-Piece = Callable[[], None]
-
 
 def count() -> int:
     """OMP_NUM_THREADS, as other numerical libraries understand it; without it, the cores that this process may use."""
@@ -17,7 +15,7 @@ def count() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run(pieces: Iterable[Piece]) -> None:
+def run(pieces: Iterable[Callable[[], None]]) -> None:
     """Do all of them; the first exception is raised once none is being worked on any more."""
     todo = list(pieces)
     workers = min(count(), len(todo))
@@ -26,10 +24,4 @@ def run(pieces: Iterable[Piece]) -> None:
             piece()
         return
     with ThreadPoolExecutor(workers) as pool:
-        made = [pool.submit(piece) for piece in todo]
-        try:
-            for future in made:
-                future.result()
-        finally:
-            for future in made:
-                future.cancel()
+        list(pool.map(lambda piece: piece(), todo))  # those that nobody began are dropped if one fails

@@ -14,18 +14,21 @@ with a logarithm by series.
 
 from __future__ import annotations
 
-from math import erf, log, sqrt
+from math import erf, exp, log, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import PlanError
-from .distributions import CUT, TRUNCATED_STD, UNIFORM_BOUND
 
 Array = NDArray[np.float32]
 
+CUT = 2.0
+"""The truncated normal is cut at this many standard deviations of the parent."""
 EDGE = erf(CUT / sqrt(2.0))
 """The share of a normal within the cuts; also where the middle formula ends."""
+TRUNCATED_STD = sqrt(1 - 2 * CUT * exp(-CUT * CUT / 2) / sqrt(2 * pi) / EDGE)
+"""Standard deviation of a unit normal cut at +-CUT (0.8796): divide by it to keep the wanted variance."""
 STEP = 2.0**-31
 P = np.array([0.019687701, 0.83241004, 4.7808409, 4.6833658, 0.42905968], np.float32)
 Q = np.array([0.0063294079, 0.36327279, 2.8576305, 4.3463273], np.float32)
@@ -49,7 +52,7 @@ def unit(words: NDArray[np.uint32], kind: str) -> Array:
     words |= np.uint32(0x80)  # as a signed integer: 128 k
     x = words.view(np.int32).astype(np.float32)
     if kind == "uniform":
-        x *= np.float32(UNIFORM_BOUND * STEP)
+        x *= np.float32(sqrt(3.0) * STEP)
         return x
     if kind == "truncated_normal":
         x *= np.float32(EDGE * STEP)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from math import prod, sqrt
 from typing import Any
 
@@ -12,15 +12,13 @@ from numpy.typing import NDArray
 from ..lazy import lazy
 from ..plan.plan import ParameterPlan, PartPlan
 from ..plan.weights import c_strides
-from .orthogonal import Orthogonal, unitary
+from .orthogonal import Orthogonal, orthogonal
 from .regions import Region, Shape, places_in
-from .stretches import draw
+from .stretches import Numbers, box_at, slabs
 from .unit import INDEPENDENT
 from .words import key_of
 
 Array = NDArray[Any]
-SLAB = 2**20
-"""Entries of a parameter that sums over it look at together: always the same ones, however it is cut."""
 
 
 class Draw:
@@ -50,22 +48,6 @@ class Draw:
             part.into(out, low)
 
 
-def slabs(shape: Sequence[int], size: int = SLAB) -> Iterator[tuple[list[int], Shape]]:
-    """Rectangles (low, shape) that make up an array, of at most about `size` entries."""
-    if not shape:
-        yield [], ()
-        return
-    per_row = prod(shape[1:])
-    if per_row > size:
-        for k in range(shape[0]):
-            for low, rest in slabs(shape[1:], size):
-                yield [k, *low], (1, *rest)
-        return
-    step = max(size // max(per_row, 1), 1)
-    for start in range(0, shape[0], step):
-        yield [start, *[0] * (len(shape) - 1)], (min(step, shape[0] - start), *shape[1:])
-
-
 class Filling:
     """One part of a parameter."""
 
@@ -75,15 +57,14 @@ class Filling:
         self.region = Region.of(entries, part.shape, part.stride, part.offset, whole.pairs)
 
     def into(self, out: Array, low: Sequence[int]) -> None:
-        high = [a + n for a, n in zip(low, out.shape, strict=True)]
-        if self.region.box() is None:
+        box = self.region.box()
+        if box is None:
             self._scattered(out, low)
             return
-        ranges = self.region.cut(low, high)
-        if ranges is None and out.ndim:
-            return
-        box = ranges or ()
-        self._write(out[tuple(slice(a - n, b - n) for (a, b), n in zip(box, low, strict=True))], [a for a, _ in box])
+        cut = [(max(a, b), min(c, a + n)) for (b, c), a, n in zip(box, low, out.shape, strict=True)]
+        if all(a < b for a, b in cut):
+            inside = tuple(slice(a - n, b - n) for (a, b), n in zip(cut, low, strict=True))
+            self._write(out[inside], [a for a, _ in cut])
 
     def _scattered(self, out: Array, low: Sequence[int]) -> None:
         """A region that is no box: slab by slab, the whole of it, and of that what is meant."""
@@ -94,7 +75,7 @@ class Filling:
                 continue
             wide = np.empty(shape, dtype=out.dtype)
             self._write(wide, at)
-            target = out[tuple(slice(a, a + n) for a, n in zip(start, shape, strict=True))]
+            target = out[box_at(start, shape)]
             target[chosen] = wide[chosen]
 
     def _write(self, out: Array, low: Sequence[int]) -> None:
@@ -109,7 +90,8 @@ class Filling:
             self._orthogonal_into(out, low)
         else:
             scale, shift = self._settled
-            draw(out, self.whole.key, self.whole.shape, low, self.kind, scale, shift[0] if len(shift) == 1 else 0.0)
+            numbers = Numbers(self.whole.key, self.whole.shape, self.kind, scale, shift[0] if len(shift) == 1 else 0.0)
+            numbers.draw(out, low)
             if len(shift) > 1:
                 out -= np.array(shift, dtype=out.dtype) * out.dtype.type(scale)
 
@@ -138,11 +120,11 @@ class Filling:
         gaussian = np.empty(self.region.shape, dtype=np.float32)
         low, high = self._bounds()
         dense = np.empty([b - a for a, b in zip(low, high, strict=True)], dtype=np.float32)
-        draw(dense, self.whole.key, self.whole.shape, low, "normal", 1.0, 0.0)
+        Numbers(self.whole.key, self.whole.shape, "normal").draw(dense, low)
         places = places_in(self.whole.shape, low, dense.shape)
         chosen = self.region.holds(places)
         gaussian.reshape(-1)[self.region.number(places[chosen])] = dense[chosen]
-        made = unitary(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
+        made = orthogonal(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
         return np.ascontiguousarray(made).view(np.float32).reshape(-1)
 
     def _bounds(self) -> tuple[list[int], list[int]]:
@@ -166,7 +148,7 @@ class Filling:
         for start, shape in slabs([b - a for a, b in zip(low, high, strict=True)]):
             at = [a + b for a, b in zip(low, start, strict=True)]
             x = np.empty(shape, dtype=np.float32)
-            draw(x, self.whole.key, self.whole.shape, at, self.kind, 1.0, 0.0)
+            Numbers(self.whole.key, self.whole.shape, self.kind).draw(x, at)
             wide = x.astype(np.float64)
             if self.region.box() is None:
                 wide = wide[self.region.holds(places_in(self.whole.shape, at, shape))]

@@ -1,4 +1,4 @@
-"""Random bits by place: word number i of a stream, for any i, at once.
+"""Random bits by place: word number i of a stream, for any i, at once. Seeds depend on the user's and a name alone.
 
 Philox4x64-10 is a counter-based generator: block b of four 64-bit words is a function of the key and b alone. NumPy's
 C code makes the blocks, and its `random_raw` stream is frozen by NumPy's policy. 32 bits per entry, little-endian
@@ -20,6 +20,12 @@ def key_of(seed: int, name: str) -> int:
     """The 128-bit key of a parameter's stream."""
     text = f"autoinit\x00{seed}\x00{name}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "little")
+
+
+def name_seed(seed: int, name: str, part: int = 0) -> int:
+    """A 63-bit seed for one part of one parameter: independent of the order and of the other parameters."""
+    digest = hashlib.blake2b(f"{seed}\x00{name}\x00{part}".encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little") >> 1
 
 
 class Words:

@@ -1,20 +1,14 @@
-"""Whether the parts of a plan fit together: names, indices, regions inside of their parameters.
-
-A part is a strided region of its parameter's entries in C order (the last axis runs fastest), however the parameter
-lies in memory: entry (i, j, ...) of the region is entry ``offset + i * stride[0] + j * stride[1] + ...``.
-"""
+"""Whether the parts of a plan fit together: names, indices, regions inside of their parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from math import prod
-from typing import NoReturn
+from typing import Any
 
-from .fields import LARGEST, Distribution
-from .file import Place, PlanReader, is_plain
+from .fields import LARGEST, Distribution, Place, Wrong, reader, shown
 from .plan import CenterPlan, ParameterPlan, PartPlan, PlanData
-
-AGAIN = "make the plan again"
 
 
 def repeats(shape: Sequence[int], stride: Sequence[int]) -> bool:
@@ -36,114 +30,116 @@ def inside(shape: Sequence[int], stride: Sequence[int], offset: int, size: int) 
     return offset + sum((n - 1) * step for n, step in zip(shape, stride, strict=True)) < size
 
 
+def groups_of_inputs(rows: Sequence[int], groups: int) -> int:
+    """Groups that divide the inputs of a weight.
+
+    These come first where outputs do not (a transposed convolution: inputs, outputs per group, taps).
+    """
+    return 1 if 0 in rows else groups
+
+
 def outputs_of(shape: Sequence[int], rows: Sequence[int], groups: int) -> int:
-    """How many row sums a weight has (see `drawing.row_sums`)."""
-    return prod(shape[a] for a in rows) * (groups if groups > 1 and 0 not in rows else 1)
+    """How many row sums a weight has (see `drawing.centred_bias`)."""
+    return prod(shape[a] for a in rows) * groups_of_inputs(rows, groups)
 
 
-class PlanCheck:
-    """The checks, with the place of what is wrong in their errors."""
+@dataclass(slots=True)
+class Writes:
+    """What `apply` relies on."""
 
-    def __init__(self, plan: PlanData, where: str) -> None:
-        self.plan, self.reader = plan, PlanReader(where)
-        self.by_name = {entry.name: entry for entry in plan.parameters}
-
-    def all(self) -> None:
-        plan, tensors = self.plan, len(self.plan.tensors)
-        for k, tensor in enumerate(plan.tensors):
-            if tensor.index != k:
-                self._refuse("tensors are numbered in their order", ("tensors", k, "index"), str(tensor.index))
-            if len(tensor.correlation) > len(tensor.shape):
-                self._refuse("there is one correlation for each axis", ("tensors", k, "correlation"),
-                             f"{len(tensor.correlation)} for {len(tensor.shape)} axes")  # fmt: skip
-        for k, output in enumerate(plan.outputs):
-            if output >= tensors:
-                self._refuse(f"the plan has {tensors} tensors", ("outputs", k), str(output))
-        for k, entry in enumerate(plan.parameters):
-            if entry.layer is not None and entry.layer >= tensors:
-                self._refuse(f"the plan has {tensors} tensors", ("parameters", k, "layer"), str(entry.layer))
-        self.writes()
-
-    def writes(self) -> None:
-        """Everything that `apply` relies on."""
-        seen: set[str] = set()
-        others: set[str] = {entry.name for entry in self.plan.parameters}
-        for k, entry in enumerate(self.plan.parameters):
-            place: Place = ("parameters", k)
-            for n, alias in enumerate(entry.aliases):
-                if alias in others:
-                    self._refuse("two parameters have this name", (*place, "aliases", n), f"{alias!r:.200}")
-                others.add(alias)
-            if not entry.name or entry.name in seen:
-                why = "this name is there twice" if entry.name else "a parameter has a name"
-                self._refuse(why, (*place, "name"), f"{entry.name!r:.200}")
-            seen.add(entry.name)
-            if prod(entry.shape) > LARGEST:
-                self._refuse("no parameter is that large", (*place, "shape"), f"{entry.shape!r:.200}")
-            if entry.parts and entry.action in ("kept", "unreached"):
-                self._refuse("a parameter that is left alone has no parts", (*place, "parts"), f"action {entry.action}")
-            for n, part in enumerate(entry.parts):
-                self._part(entry, part, (*place, "parts", n))
-        places: set[str] = set()
-        for k, center in enumerate(self.plan.centers):
-            if center.place in places:
-                self._refuse("this place is there twice", ("centers", k, "place"), f"{center.place!r:.200}")
-            places.add(center.place)
-
-    def _part(self, entry: ParameterPlan, part: PartPlan, place: Place) -> None:
-        kind = part.drawn_as(self.plan.distribution)
-        if part.std < 0 and kind != "constant":
-            self._refuse("a standard deviation is not negative", (*place, "std"), str(part.std))
-        self._region(part.shape, part.stride, part.offset, entry, place)
-        if kind == "centre":
-            self._centre(part, place)
-        elif kind == "orthogonal":
-            self._rows(part.rows, part.shape, place)
-
-    def _region(
-        self, shape: list[int], stride: list[int], offset: int, entry: ParameterPlan, place: Place, of: str = ""
-    ) -> None:
-        """`of`: what the fields are called that say where the region is."""
-        size = prod(entry.shape)
-        if len(stride) != len(shape):
-            self._refuse("there is one stride for each axis", (*place, f"{of}stride"),
-                         f"{len(stride)} for {len(shape)} axes")  # fmt: skip
-        if not inside(shape, stride, offset, size):
-            self._refuse(f"a part lies outside of its parameter, {entry.name!r:.200} with {size} entries",
-                         (*place, f"{of}stride"), f"shape {shape}, stride {stride}, offset {offset}")  # fmt: skip
-        if repeats(shape, stride):
-            self._refuse("a part holds an entry of its parameter twice", (*place, f"{of}stride"),
-                         f"shape {shape}, stride {stride}")  # fmt: skip
-
-    def _rows(self, rows: list[int], shape: list[int], place: Place) -> None:
-        if len(set(rows)) < len(rows) or any(a >= len(shape) for a in rows):
-            self._refuse(f"rows are different axes, below {len(shape)}", (*place, "rows"), f"{rows!r:.200}")
-
-    def _centre(self, part: PartPlan, place: Place) -> None:
-        weight = self.by_name.get(part.of)
-        if weight is None:
-            self._refuse("a centring bias needs the weight that it belongs to, a parameter of the plan",
-                         (*place, "of"), f"{part.of!r:.200}")  # fmt: skip
-        self._region(part.of_shape, part.of_stride, part.of_offset, weight, place, "of_")
-        self._rows(part.rows, part.of_shape, place)
-        grouped = part.groups > 1 and 0 not in part.rows
-        if grouped and (not part.of_shape or part.of_shape[0] % part.groups):
-            self._refuse("groups divide the weight's first axis", (*place, "groups"), str(part.groups))
-        outputs = outputs_of(part.of_shape, part.rows, part.groups)
-        if outputs != prod(part.shape):
-            self._refuse(f"the weight has {outputs} outputs, and so many entries has its bias", (*place, "shape"),
-                         f"{part.shape!r:.200}")  # fmt: skip
-
-    def _refuse(self, why: str, place: Place, received: str) -> NoReturn:
-        self.reader.refuse(why, place, received, AGAIN)
+    distribution: Distribution
+    exact: bool
+    parameters: list[ParameterPlan]
+    centers: list[CenterPlan]
 
 
 def check_writes(plan: PlanData, where: str = "Plan.apply") -> None:
     """Raise if a plan that is about to be applied is not what a plan can be, whoever made or changed it."""
-    reader = PlanReader(where)
-    hints = (("distribution", Distribution), ("exact", bool), ("parameters", list[ParameterPlan]),
-             ("centers", list[CenterPlan]))  # fmt: skip
-    for name, hint in hints:
-        if not is_plain(hint)(getattr(plan, name)):
-            reader.read(hint, getattr(plan, name), (name,))
-    PlanCheck(plan, where).writes()
+    try:
+        _check_writes(reader(Writes)({f.name: getattr(plan, f.name) for f in fields(Writes)}))
+    except Wrong as wrong:
+        raise wrong.error(where) from None
+
+
+def check_all(plan: PlanData) -> None:
+    """Raise `Wrong` if the parts of a plan do not fit together."""
+    for k, tensor in enumerate(plan.tensors):
+        if tensor.index != k:
+            raise _refused("tensors are numbered in their order", tensor.index, "tensors", k, "index")
+        if len(tensor.correlation) > len(tensor.shape):
+            raise _refused("there is one correlation for each axis", tensor.correlation, "tensors", k, "correlation")
+    indices: list[tuple[int | None, Place]] = [(index, ("outputs", k)) for k, index in enumerate(plan.outputs)]
+    indices += [(entry.layer, ("parameters", k, "layer")) for k, entry in enumerate(plan.parameters)]
+    for index, place in indices:
+        if index is not None and index >= len(plan.tensors):
+            raise _refused(f"the plan has {len(plan.tensors)} tensors", index, *place)
+    _check_writes(plan)
+
+
+def _check_writes(plan: PlanData | Writes) -> None:
+    by_name = {entry.name: entry for entry in plan.parameters}
+    names: list[tuple[str, Place]] = [(p.name, ("parameters", k, "name")) for k, p in enumerate(plan.parameters)]
+    for k, entry in enumerate(plan.parameters):
+        names += [(alias, ("parameters", k, "aliases", n)) for n, alias in enumerate(entry.aliases)]
+    _check_different("two parameters have this name: it is there twice", names)
+    _check_different("this place is there twice", [(c.place, ("centers", k)) for k, c in enumerate(plan.centers)])
+    for k, entry in enumerate(plan.parameters):
+        place: Place = ("parameters", k)
+        if not entry.name:
+            raise _refused("a parameter has a name", entry.name, *place, "name")
+        if prod(entry.shape) > LARGEST:
+            raise _refused("no parameter is that large", entry.shape, *place, "shape")
+        if entry.parts and entry.action in ("kept", "unreached"):
+            raise _refused("a parameter that is left alone has no parts", entry.action, *place, "parts")
+        for n, part in enumerate(entry.parts):
+            kind = part.drawn_as(plan.distribution)
+            if part.std < 0 and kind != "constant":
+                raise _refused("a standard deviation is not negative", part.std, *place, "parts", n, "std")
+            _check_region(part.shape, part.stride, part.offset, entry, (*place, "parts", n, "stride"))
+            if kind == "centre":
+                _check_centre(part, by_name.get(part.of), (*place, "parts", n))
+            elif kind == "orthogonal":
+                _check_rows(part.rows, part.shape, (*place, "parts", n))
+
+
+def _check_different(why: str, names: list[tuple[str, Place]]) -> None:
+    seen: set[str] = set()
+    for name, place in names:
+        if name in seen:
+            raise _refused(why, name, *place)
+        seen.add(name)
+
+
+def _check_region(shape: list[int], stride: list[int], offset: int, entry: ParameterPlan, place: Place) -> None:
+    size, received = prod(entry.shape), {"shape": shape, "stride": stride, "offset": offset}
+    if len(stride) != len(shape):
+        raise _refused("there is one stride for each axis", received, *place)
+    if not inside(shape, stride, offset, size):
+        why = f"a part lies outside of its parameter, {entry.name!r:.200} with {size} entries"
+        raise _refused(why, received, *place)
+    if repeats(shape, stride):
+        raise _refused("a part holds an entry of its parameter twice", received, *place)
+
+
+def _check_rows(rows: list[int], shape: list[int], place: Place) -> None:
+    if len(set(rows)) < len(rows) or any(a >= len(shape) for a in rows):
+        raise _refused(f"rows are different axes, below {len(shape)}", rows, *place, "rows")
+
+
+def _check_centre(part: PartPlan, weight: ParameterPlan | None, place: Place) -> None:
+    if weight is None:
+        why = "a centring bias needs the weight that it belongs to, a parameter of the plan"
+        raise _refused(why, part.of, *place, "of")
+    _check_region(part.of_shape, part.of_stride, part.of_offset, weight, (*place, "of_stride"))
+    _check_rows(part.rows, part.of_shape, place)
+    groups = groups_of_inputs(part.rows, part.groups)
+    if groups > 1 and (not part.of_shape or part.of_shape[0] % groups):
+        raise _refused("groups divide the weight's first axis", groups, *place, "groups")
+    outputs = outputs_of(part.of_shape, part.rows, part.groups)
+    if outputs != prod(part.shape):
+        why = f"the weight has {outputs} outputs, and so many entries has its bias"
+        raise _refused(why, part.shape, *place, "shape")
+
+
+def _refused(why: str, received: Any, *place: str | int) -> Wrong:
+    return Wrong(why, shown(received), "make the plan again", place)

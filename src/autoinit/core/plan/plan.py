@@ -18,14 +18,14 @@ SomePlan = TypeVar("SomePlan", bound="PlanData")
 class PartPlan:
     """A strided region of a parameter and its filling.
 
-    The region is meant in the parameter's entries in C order, the last axis fastest, however they lie in memory.
+    It is meant in the parameter's entries in C order, the last axis fastest, however they lie in memory: entry
+    (i, j, ...) of the region is entry ``offset + i * stride[0] + j * stride[1] + ...``.
     """
 
     shape: list[Size]
     stride: list[Size]
     offset: Size
     kind: Kind
-    """random, uniform, orthogonal, constant, centre."""
     std: Number
     rows: list[Size] = field(default_factory=lambda: [0])
     groups: Count = 1

@@ -20,6 +20,8 @@ HUGE = 1e6
 TINY = 1e-30
 MOST_TINY = 0.01
 """More of the entries than this share below `TINY`, and not zero: what was in memory before."""
+MOST_LINES = 8
+"""About problems of one kind."""
 
 EXPLAINED = {
     "meta": "has no memory (meta device)",
@@ -50,29 +52,33 @@ class Contents:
     devices: str = ""
     """ "same on devices" or "differs", if tensors on several devices were compared."""
 
-    def problems(self) -> Iterator[str]:
+    def problems(self) -> Iterator[Problem]:
         if not self.has_memory:
-            yield "meta"
+            yield Problem(self.name, "meta")
             return
         if not self.is_written:
-            yield "unwritten"
+            yield Problem(self.name, "unwritten")
         if self.nan:
-            yield "nan"
+            yield Problem(self.name, "nan", f" ({self.nan:,} of {self.size:,})")
         if self.infinite and self.is_parameter:
-            yield "infinite"
+            yield Problem(self.name, "infinite", f" ({self.infinite:,} of {self.size:,})")
         if self.largest > HUGE and self.is_parameter:
-            yield "huge"
+            yield Problem(self.name, "huge", f" (up to {self.largest:.3g})")
         if self.size and self.tiny > MOST_TINY * self.size:
-            yield "denormal"
+            yield Problem(self.name, "denormal", f" ({self.tiny:,} of {self.size:,} entries below {TINY:g})")
         if self.devices:
-            yield self.devices
+            yield Problem(self.name, self.devices)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     name: str
     kind: str
-    what: str
+    numbers: str = ""
+
+    @property
+    def what(self) -> str:
+        return EXPLAINED[self.kind] + self.numbers
 
     def __str__(self) -> str:
         return f"{shown(self.name)} {self.what}"
@@ -87,7 +93,7 @@ class Preflight:
 
     @property
     def problems(self) -> list[Problem]:
-        return [Problem(c.name, kind, _said(c, kind)) for c in self.contents for kind in c.problems()]
+        return [problem for contents in self.contents for problem in contents.problems()]
 
     @property
     def ok(self) -> bool:
@@ -111,14 +117,3 @@ class Preflight:
             if len(mine) > MOST_LINES:
                 lines.append(f"  ... and {len(mine) - MOST_LINES} more that {EXPLAINED[kind].split(' (')[0]}")
         return "\n".join(lines)
-
-
-MOST_LINES = 8
-
-
-def _said(c: Contents, kind: str) -> str:
-    numbers: dict[str, str] = {
-        "nan": f" ({c.nan:,} of {c.size:,})", "infinite": f" ({c.infinite:,} of {c.size:,})",
-        "huge": f" (up to {c.largest:.3g})", "denormal": f" ({c.tiny:,} of {c.size:,} entries below {TINY:g})",
-    }  # fmt: skip
-    return EXPLAINED[kind] + numbers.get(kind, "")

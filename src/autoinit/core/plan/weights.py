@@ -24,17 +24,6 @@ def whole(parameter: Parameter) -> ParameterView:
     return ParameterView(parameter.name, parameter.shape, c_strides(parameter.shape), 0, True)
 
 
-def is_repeated(view: ParameterView) -> bool:
-    """Whether entries of the parameter are seen several times in the view (broadcast, sliding windows)."""
-    spans = sorted((s, n) for n, s in zip(view.shape, view.stride, strict=True) if n > 1)
-    reach = 1
-    for stride, n in spans:
-        if stride < reach:
-            return True
-        reach = stride * (n - 1) + reach
-    return False
-
-
 def block(view: ParameterView, shape: Shape) -> Block | None:
     """The view as ranges per axis of the (contiguous) parameter, or None if it is no such box."""
     strides = c_strides(shape)

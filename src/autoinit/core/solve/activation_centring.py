@@ -32,9 +32,8 @@ class Centres:
         self.index = {id(node): k for k, node in enumerate(graph.nodes)} if graph.sites else {}
         self.wanted = options.center == "activation" and not check
         self.sites = {id(site.node): site for site in graph.sites}
-        self.of: dict[str, CenterPlan] = {}
-        self.without: set[str] = set()
-        """Activations that had no mean at their first call."""
+        self.of: dict[str, CenterPlan | None] = {}
+        """None: the activation had no mean at its first call."""
         self.kept = _kept(graph, options)
 
     def output(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...] | None:
@@ -45,7 +44,7 @@ class Centres:
             return None
         shift = self._shift(site, x)
         node.attrs["scalars"] = {1: shift}
-        node.attrs["unreal"] = site.name not in self.of and site.present is None
+        node.attrs["unreal"] = self.of.get(site.name) is None and site.present is None
         site.tell(shift)
         return (shifted(x, -shift),)
 
@@ -54,8 +53,8 @@ class Centres:
         if name in self.kept:
             self._note(site, "info", f"is not centred: {self.kept[name]}")
             return site.present or 0.0
-        known = self.of.get(name)
-        if known is not None or name in self.without:
+        if name in self.of:
+            known = self.of[name]
             shift = 0.0 if known is None else known.shift
             if known is not None:
                 known.calls += 1
@@ -66,12 +65,9 @@ class Centres:
         if not isfinite(mean) or abs(mean) > LARGEST:
             self._note(site, "warning", f"is not centred: its mean {mean:.3g} is out of range")
             return site.present or 0.0
-        if abs(mean) <= NO_MEAN * deviation:
-            if site.present is None:
-                self.without.add(name)
-                return 0.0
-            mean = 0.0
-        self.of[name] = CenterPlan(name, site.function, mean, x.variance)
+        mean = 0.0 if abs(mean) <= NO_MEAN * deviation else mean
+        centred = mean != 0.0 or site.present is not None
+        self.of[name] = CenterPlan(name, site.function, mean, x.variance) if centred else None
         return mean
 
     def _note(self, site: Site, kind: str, text: str) -> None:
@@ -79,7 +75,7 @@ class Centres:
 
     def report(self, outcome: Outcome) -> None:
         """After the last pass: the centred activations, and the functions that no module stands for."""
-        outcome.centers = list(self.of.values())
+        outcome.centers = [center for center in self.of.values() if center is not None]
         if not self.wanted:
             return
         inside = {id(node) for site in self.graph.sites for node in (*site.inner, site.node)}
@@ -100,20 +96,18 @@ def _kept(graph: Graph, options: Options) -> dict[str, str]:
     """Activations that are not to be shifted, with the reason. One call that forbids it forbids it for all."""
     if not graph.sites:
         return {}
-    readers = Readers(graph, lambda name: not _is_ours(graph, name, options))
+
+    def is_left(name: str) -> bool:
+        parameter = graph.parameters[name]
+        return not parameter.trainable or not options.covers(name, *parameter.aliases)
+
+    readers = Readers(graph, is_left)
     kept: dict[str, str] = {}
     for site in graph.sites:
-        reason = readers.why_not(site.node.outputs[0])
-        if not options.covers(site.name):
-            reason = "skipped by name"
+        reason = readers.why_not(site.node.outputs[0]) if options.covers(site.name) else "skipped by name"
         if reason is not None:
             kept.setdefault(site.name, reason)
     return kept
-
-
-def _is_ours(graph: Graph, name: str, options: Options) -> bool:
-    parameter = graph.parameters[name]
-    return parameter.trainable and options.covers(name, *parameter.aliases)
 
 
 def put_behind(site: Site, x: Value) -> None:

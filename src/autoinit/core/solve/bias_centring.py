@@ -16,7 +16,7 @@ def centred_by_bias(run: Operands, node: Node, x: Signal) -> Signal:
     """The signal that a layer contracts; x itself where its bias does not take the mean off.
 
     Layers whose bias is not ours, or cannot do it (none there; a computed weight; a strided transposed convolution,
-    whose outputs see different taps; one number for several outputs) stay as they are.
+    whose outputs see different taps; one number for several outputs; entries seen twice) stay as they are.
     """
     slot = bias_slot(node)
     bias = node.inputs[slot] if slot is not None and slot < len(node.inputs) else None
@@ -26,23 +26,16 @@ def centred_by_bias(run: Operands, node: Node, x: Signal) -> Signal:
     strided = node.attrs.get("transposed") and any(s > 1 for s in node.attrs["stride"])
     if run.decisions.must_stay(bias.name) is not None or not run.weight_is_set(node) or strided:
         return x
-    region = run.decisions.region(bias)
-    part = run.decisions.of[bias.name].covering(region)
+    decision = run.decisions.of[bias.name]
+    part = decision.covering(run.decisions.region(bias))
     if part is None or x.mean == 0.0:
         return x
     if part.kind == "constant":
         rows, groups = weight_rows(node, weight_slots(node)[0])
-        if not _one_for_each(part.view, weight, rows, groups):
+        one_for_each = prod(part.view.shape) == outputs_of(weight.shape, rows, groups)
+        if not one_for_each or any(repeats(view.shape, view.stride) for view in (part.view, weight)):
             return x
         part.kind, part.of, part.value, part.rows, part.groups = "centre", weight, x.mean, rows, groups
-        decision = run.decisions.of[bias.name]
         decision.action, decision.reason = "centre", "cancels the incoming mean (center='bias')"
     return shifted(x, -part.value) if part.of == weight else x
 
-
-def _one_for_each(bias: ParameterView, weight: ParameterView, rows: tuple[int, ...], groups: int) -> bool:
-    """Whether every output has an entry of the bias for itself, and the weight is made of its own entries."""
-    views = (bias, weight)
-    return prod(bias.shape) == outputs_of(weight.shape, rows, groups) and not any(
-        repeats(v.shape, v.stride) for v in views
-    )

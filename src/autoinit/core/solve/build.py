@@ -42,18 +42,9 @@ def build_plan(
     parameters = []
     for name, decision in outcome.decisions.of.items():
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
+        shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
         parts = [_part(part) for _, part in decision.parts] if not check else []
-        parameters.append(
-            ParameterPlan(
-                name,
-                list(decision.parameter.shape),
-                decision.action,
-                decision.reason,
-                parts,
-                layer,
-                list(decision.parameter.aliases),
-            )
-        )
+        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases))
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
     notes += [
@@ -68,10 +59,11 @@ def build_plan(
     if not check and not any(p.parts for p in parameters):
         text = "no parameter is set: all are frozen, skipped, zero, kept by policy or not reached"
         notes.append(Note("warning", "model", text))
+    notes = list({(note.kind, note.place, note.message): note for note in notes}.values())
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
     return PlanData(
         model=model, framework=framework, variance=_nominal(options), distribution=options.distribution,
-        seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=_unique(notes),
+        seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=notes,
         outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
     )  # fmt: skip
 
@@ -99,31 +91,13 @@ def _place_and_text(note: str) -> tuple[str, str]:
     return (place, text) if found else ("model", note)
 
 
-def _unique(notes: list[Note]) -> list[Note]:
-    seen: dict[tuple[str, str, str], Note] = {}
-    for note in notes:
-        seen.setdefault((note.kind, note.place, note.message), note)
-    return list(seen.values())
-
-
 def _tensor(index: int, node: Node, k: int, signal: Signal, status: str) -> TensorPlan:
-    correlation = [round(c, 6) for c in signal.correlations()]
     return TensorPlan(
-        index,
-        node.module,
-        node.label or node.op,
-        node.call,
-        node.first + k,
-        list(signal.shape),
-        signal.mean,
-        signal.variance,
-        signal.tensor_variance(),
-        signal.second,
-        correlation,
-        scatter=scatter(signal),
-        status=status,
+        index, node.module, node.label or node.op, node.call, node.first + k, list(signal.shape),
+        signal.mean, signal.variance, signal.tensor_variance(), signal.second,
+        correlation=[round(c, 6) for c in signal.correlations()], scatter=scatter(signal), status=status,
         shown=node.attrs.get("shown", ""),
-    )
+    )  # fmt: skip
 
 
 def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> None:
@@ -142,22 +116,19 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         return
     row.mean_in, row.variance_in = incoming.mean, incoming.tensor_variance()
     weight = outcome.decisions.of.get(row.weight)
-    if weight and weight.parts:
-        std = weight.parts[0][1].std
-        if incoming.second > 0 and std > 0:
-            row.fan = row.second / (std**2 * incoming.second)
+    std = weight.parts[0][1].std if weight and weight.parts else 0.0
+    if incoming.second > 0 and std > 0:
+        row.fan = row.second / (std**2 * incoming.second)
 
 
 def _part(part: Part) -> PartPlan:
     v, of = part.view, part.of
     shape, stride = _each_once(v)
-    own = of is None  # of a centring bias, rows and groups are the weight's
-    rows = [a for a in part.rows if a < len(shape)] if own else list(part.rows)
-    if own and len(shape) != len(v.shape):
-        rows = []
+    rows = [a for a in part.rows if a < len(shape)] if len(shape) == len(v.shape) else []
     made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value))
-    if of is not None:
+    if of is not None:  # a centring bias, with the rows of its weight
         made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
+        made.rows = list(part.rows)
     return made
 
 

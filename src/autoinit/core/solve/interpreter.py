@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-import numpy as np
-
 from ...errors import RuleError, UserRuleError
 from ..dependence import Joint
 from ..dependence.places import Places
@@ -17,26 +15,23 @@ from ..graph.canonical import Layout
 from ..graph.feeding import WEIGHT, Feeding
 from ..graph.graph import Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten
-from ..graph.roles import (
-    tied_tables,
-    weight_rows,
-)
+from ..graph.roles import tied_tables, weight_rows
 from ..graph.specs import spec_of
 from ..options import Options
 from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
 from .added_tables import partners
 from .bias_centring import centred_by_bias
-from .given import Given
 from .no_rule import passed_through, simulate
-from .operands import Operands
+from .operands import Given, Operands
 from .outcome import Outcome, RuleSet
-from .policy import Decisions
+from .policy import NORMALISED, Decisions
 from .recurrent_parts import recurrent_parts
 from .targets import Targets
-from .weights_in_the_making import Assignment, Derived, Recipe, combined
+from .weights_in_the_making import Assignment, Derived, Recipe, combined, fresh
 
 MOST_PASSES = 8
+SINCE_THE_WEIGHTS = "measured on samples of the real ops since the last weights"
 
 
 def propagate(
@@ -84,10 +79,10 @@ class Propagation(Operands):
         self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
         self.provisional, self.partners, self.targets = provisional, added, targets
         self.tables = targets.tables
-        self.outcome = Outcome(self.signals, self.decisions)
+        self.outcome = Outcome(self.signals, self.decisions, self.decisions.notes)
         self._once: dict[Hashable, Signal] = {}
         self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
-        self.joint = Joint(self.story, self._known_signal)
+        self.joint = Joint(self.story, lambda value: self.signals.get(value) or self.story.leaves.get(value))
         self.places = Places(self)
         self.retrace = Retrace(self)
         self.centres = Centres(graph, options, check, self.outcome.notes)
@@ -99,15 +94,15 @@ class Propagation(Operands):
 
     def run(self) -> Outcome:
         for index, node in enumerate(self.graph.nodes):
-            self.index = index
+            self.decisions.index = index
             self.step(node)
-        self.decisions.settle(lambda index, kind, text: self.outcome.notes.append((index, kind, text)))
+        self.decisions.settle()
         return self.outcome
 
     def step(self, node: Node) -> None:
         parts = [self.part(ref) for ref in node.inputs]
         if any(p is not None for p in parts) and self._stays_weight(node, parts):
-            self.story.seen(self.index, node)
+            self.story.seen(self.decisions.index, node)
             return
         skipped = self._weight_slots(node, parts)
         signals = [None if k in skipped else self.signal(node, k) for k in range(len(node.inputs))]
@@ -116,8 +111,8 @@ class Propagation(Operands):
             signals = [s if s is None or sound(s.mean, s.K) else iid(s.shape) for s in signals]
         if spec.random or any(isinstance(r, Value) and r.id in self.data for r in node.inputs):
             self.data.update(v.id for v in node.outputs)
-        self.places.seen(self.index, node)
-        self.story.seen(self.index, node, signals)
+        self.places.seen(self.decisions.index, node)
+        self.story.seen(self.decisions.index, node, signals)
         self._doubt = ""
         outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
         outputs = outputs or self.evaluate(node, signals)
@@ -125,12 +120,9 @@ class Propagation(Operands):
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
-                raise RuleError(
-                    "the rule returned a signal of the wrong shape",
-                    where=node.place,
-                    received=f"{signal.shape}, expected {value.shape}",
-                    fix="return node.outputs[i].shape",
-                )
+                raise RuleError("the rule returned a signal of the wrong shape", where=node.place,
+                                received=f"{signal.shape}, expected {value.shape}",
+                                fix="return node.outputs[i].shape")  # fmt: skip
             self.signals[value.id] = project(signal) if project else signal
 
     def evaluate(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...]:
@@ -140,9 +132,8 @@ class Propagation(Operands):
                 made = rule(node, self, *signals)
                 made = made if isinstance(made, tuple) else (made,)
                 if len(made) != len(node.outputs) or not all(isinstance(s, Signal) for s in made):
-                    raise RuleError(
-                        "a rule returns one Signal per output of its op", where=node.place, received=repr(made)
-                    )
+                    raise RuleError("a rule returns one Signal per output of its op", where=node.place,
+                                    received=repr(made))  # fmt: skip
                 return made
             except Exception as error:
                 if self.options.strict or node.attrs.get("users_own") or isinstance(error, UserRuleError):
@@ -151,12 +142,10 @@ class Propagation(Operands):
         what = node.label or node.op
         traced = self.retrace.outputs(node)
         if traced is not None:
-            self.note(
-                node, "simulated", f"no rule for {what}: measured on samples of the real ops since the last weights"
-            )
+            self.note(node, "simulated", f"no rule for {what}: {SINCE_THE_WEIGHTS}")
             return traced
         filled = [s if s is not None else self.signal(node, k) for k, s in enumerate(signals)]
-        found = simulate(node, filled, seed=self.options.seed * 100003 + self.index)
+        found = self._simulated(node, filled)
         if found is not None:
             self.note(node, "simulated", f"no rule for {what}: measured on samples of the real op")
             return found
@@ -170,13 +159,10 @@ class Propagation(Operands):
         found = self.retrace.outputs(node)
         if found is not None:
             why = self._doubt or "follows from samples"
-            self.note(node, "simulated", f"{why}: measured on samples of the real ops since the last weights")
+            self.note(node, "simulated", f"{why}: {SINCE_THE_WEIGHTS}")
         elif self._doubt:
             self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
         return found
-
-    def _known_signal(self, value: int) -> Signal | None:
-        return self.signals.get(value) or self.story.leaves.get(value)
 
     def relations(self, node: Node) -> Relations:
         return Relations(None if self.rules.project else self.joint, node)
@@ -194,18 +180,15 @@ class Propagation(Operands):
             self._expect_of_partners()
         self.centres.report(self.outcome)
         for index, node in enumerate(self.graph.nodes):
-            self.index = index
+            self.decisions.index = index
             for value in node.outputs:
                 signal = self.signals.get(value.id)
                 if signal is None:
                     continue
-                capped = _capped(signal)
-                if capped is not None:
-                    self.note(
-                        node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as that, "
-                        "and what follows is planned as if it had variance 1",
-                    )  # fmt: skip
-                    self.signals[value.id] = capped
+                if not sound(signal.mean, signal.K):  # a finite signal in its place
+                    self.note(node, "warning", f"the signal overflows here (a moment is beyond {HUGE:.0e}): shown as "
+                              "that, and what follows is planned as if it had variance 1")  # fmt: skip
+                    self.signals[value.id] = iid(signal.shape, 0.0, HUGE)
                 if signal.problem:
                     self.note(node, "warning", signal.problem)
 
@@ -214,18 +197,16 @@ class Propagation(Operands):
     def _stays_weight(self, node: Node, parts: list[Derived | None]) -> bool:
         """A node on the way to the place of a weight: remember how to work it out, until a contraction asks."""
         strength, spec = self.feeding.feeds(node), spec_of(node.op)
-        if not strength:
-            return False
-        data = [isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True)]
-        if any(data) and (strength < WEIGHT or spec.parameters_only):
-            return False
-        if spec.factors and strength < self.feeding.needed(node):
-            return False
-        if spec.layer and strength < WEIGHT:
-            return False
-        if not node.attrs.get("scale_free", True):
-            return False
-        if spec.opaque and not (node.run and all(p is None or p.plain is not None for p in parts)):
+        data = any(isinstance(ref, Value) and p is None for ref, p in zip(node.inputs, parts, strict=True))
+        weight = strength >= WEIGHT
+        if (
+            not strength
+            or (data and (not weight or spec.parameters_only))
+            or (spec.factors and strength < self.feeding.needed(node))
+            or (spec.layer and not weight)
+            or not node.attrs.get("scale_free", True)
+            or (spec.opaque and not (node.run and all(p is None or p.recipe is None for p in parts)))
+        ):
             return False
         if spec.bias is not None and spec.bias < len(parts):  # a bias is a bias, also of what makes a weight
             parts = [*parts[: spec.bias], None, *parts[spec.bias + 1 :]]
@@ -241,28 +222,24 @@ class Propagation(Operands):
 
     def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = Given(self, self.story, signals, assignment)
         rule = self.rules.table.get(node.op)
-        made: Any = None
-        if rule is not None:
-            made = rule(node, given, *signals)
-        elif node.run is not None:
-            made = simulate(node, signals, seed=self.options.seed * 100003 + self.index)
-        made = passed_through(node, signals) if made is None else made
+        if rule is None:
+            return self._simulated(node, signals) or passed_through(node, signals)
+        made: Any = rule(node, Given(self, self.story, signals, assignment), *signals)
         return made if isinstance(made, tuple) else (made,)
+
+    def _simulated(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...] | None:
+        return simulate(node, signals, seed=self.options.seed * 100003 + self.decisions.index)
 
     def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
         """Operands that the rule asks for through `weight`."""
         spec = spec_of(node.op)
         slots = set(spec.weights)
         if spec.factors and len(node.inputs) == 2:
-            weights = [k for k in (1, 0) if self._is_weight(node.inputs[k], parts[k])][:1]
+            weights = [k for k in (1, 0) if parts[k] is not None or isinstance(node.inputs[k], ParameterView)][:1]
             node.attrs["weights"] = tuple(weights)
             slots |= set(weights)
         return slots
-
-    def _is_weight(self, ref: Reference, part: Derived | None) -> bool:
-        return part is not None or isinstance(ref, ParameterView)
 
     # --- what rules may ask -----------------------------------------------------------------------------------------
 
@@ -279,29 +256,26 @@ class Propagation(Operands):
         return {slot for slot in range(len(node.inputs)) if (id(node), slot) in self.used_weights}
 
     def _weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
-        ref = node.inputs[slot]
-        self.outcome.weight_nodes.setdefault(self.index, float("nan"))
+        ref, index = node.inputs[slot], self.decisions.index
+        self.outcome.weight_nodes.setdefault(index, float("nan"))
         part = self.part(ref)
         if part is None:
             return self._kept_weight(node, slot, ref)
         if part.fixed:
             for view in part.views:
-                self.decisions.touch(
-                    view.name, self.index, "kept", "normalised inside forward: its scale has no effect"
-                )
-            return part.signal(self.decisions.assignment({}, "weight"))
+                self.decisions.keep(view.name, NORMALISED)
+            return part.signal(self.decisions.assignment({}, unknown=0.0))
         if spec_of(node.op).looks_up and isinstance(ref, ParameterView) and ref.name in self.provisional:
-            assert part.plain is not None
-            return part.plain.scaled(self.provisional[ref.name])
+            return fresh(ref).scaled(self.provisional[ref.name])
         if len({view.name for view in part.weights}) == 1:
-            self.outcome.made_of[self.index] = part.weights[0].name
+            self.outcome.made_of[index] = part.weights[0].name
         rows, groups = weight_rows(node, slot)
         target = self._target(node, ref, part)
         before = {v: self.decisions.scale(v) for v in part.views}
-        signal = self.decisions.solve(node, self.index, part, rows, groups, second_moment, self.note, target)
+        signal = self.decisions.solve(part, rows, groups, second_moment, target)
         decided = any(before[v] is None and self.decisions.scale(v) is not None for v in before)
-        if decided and self.index not in self.decisions.free:
-            self.outcome.weight_nodes[self.index] = target
+        if decided and index not in self.decisions.free:
+            self.outcome.weight_nodes[index] = target
             self.solved.add(node.outputs[0].id)
         return signal
 
@@ -317,39 +291,35 @@ class Propagation(Operands):
                 self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
 
     def _target(self, node: Node, ref: Reference, part: Derived) -> float:
-        """The second moment that an output is to have: as planned, or that of a tied table that it is added to."""
-        tied, size = self.partners.get(ref.name, ("", 0.0)) if isinstance(ref, ParameterView) else ("", 0.0)
-        if tied:
-            return (size * self.provisional[tied]) ** 2
-        size = self.size_of_table(ref.name) if isinstance(ref, ParameterView) and spec_of(node.op).looks_up else None
-        if size is not None:
-            return size
+        """The second moment that an output is to have: as planned, or that of what a table is added to."""
+        if isinstance(ref, ParameterView) and ref.name in self.partners:
+            tied, factor = self.partners[ref.name]
+            return (factor * self.provisional[tied]) ** 2
+        if isinstance(ref, ParameterView) and spec_of(node.op).looks_up:
+            size = self.size_of_table(ref.name)
+            if size is not None:
+                return size
         parameter = self.graph.parameters[part.views[0].name]
         names = (parameter.name, *parameter.aliases)
-        return self.targets.of(self.index, names, lambda gain: self.decisions.measured(gain, "gain"))
+        return self.targets.of(self.decisions.index, names, lambda gain: self.decisions.measured(gain, unknown=1.0))
 
     def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
         if isinstance(ref, ParameterView):
-            why = self.decisions.why_kept(ref.name) or "used as it is"
-            self.decisions.touch(ref.name, self.index, "kept", why)
-            return self.decisions.measured(ref, "weight")
+            self.decisions.keep(ref.name, self.decisions.why_kept(ref.name) or "used as it is")
+            return self.decisions.measured(ref, unknown=0.0)
         signal = self.signal(node, slot)
         assert signal is not None
         return signal
 
     def recurrent(self, node: Node) -> None:
         """Decide a recurrent layer: orthogonal recurrent, Glorot input kernels, zero biases, forget bias 1."""
-        for slot, parts, reason in recurrent_parts(node):
-            ref = node.inputs[slot]
-            if not isinstance(ref, ParameterView):
-                continue
-            why = self.decisions.why_kept(ref.name)
+        for view, parts, reason in recurrent_parts(node):
+            why = self.decisions.why_kept(view.name)
             if why is not None:
-                self.decisions.touch(ref.name, self.index, "kept", why)
-                continue
-            if self.decisions.scale(ref) is None:
+                self.decisions.keep(view.name, why)
+            elif self.decisions.scale(view) is None:
                 for part in parts:
-                    self.decisions.place(part.view, part, self.index, "set", reason)
+                    self.decisions.store(part.view, part, "set", reason)
 
     def once(self, key: Hashable, make: Callable[[], Signal]) -> Signal:
         if key not in self._once:
@@ -358,12 +328,5 @@ class Propagation(Operands):
         return Signal(found.shape, found.mean, found.K)
 
     def note(self, node: Node, kind: str, message: str) -> None:
-        self.outcome.notes.append((self.index, kind, message))
+        self.decisions.note(kind, message)
 
-
-def _capped(signal: Signal) -> Signal | None:
-    """Overflow must not spread: a finite signal in place of one that is out of range; None if it is in range."""
-    K = signal.K
-    if sound(signal.mean, K):
-        return None
-    return Signal(signal.shape, 0.0, np.where(np.arange(K.size) == 0, HUGE, 0.0).reshape(K.shape))

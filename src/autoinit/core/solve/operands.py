@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
+from ..dependence.relations import Relations
+from ..dependence.story import Story
 from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ..graph.roles import bias_slot, gain_slots, unknown_value, weight_slots, why_left
 from ..graph.tables import Table
 from ..options import Options
 from ..plan.weights import Part, whole
+from ..signal.broadcast import aligned
+from ..signal.masks import dead_entries
+from ..signal.measured import from_array, measured
 from ..signal.signal import Signal, constant
-from .constants import Constants
-from .policy import Decisions
-from .weights_in_the_making import Derived
+from .policy import Decisions, filled
+from .weights_in_the_making import Assignment, Derived
+
+MOST = 1e29
+"""Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
+COMPARED = 2**20
+"""Constants of more entries are not compared with others."""
 
 
 class Operands:
@@ -26,8 +37,6 @@ class Operands:
         self.derived: dict[int, Derived] = {}
         self.constants = Constants()
         self.tables: dict[str, Table] = {}
-        self.index = 0
-        """The node that is worked out."""
         self.data: set[int] = set(inputs)
         """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
         self.solved: set[int] = set()
@@ -53,8 +62,8 @@ class Operands:
         if ref.id not in self.signals:
             derived = self.derived[ref.id]
             for view in derived.views:
-                self.decisions.touch(view.name, self.index, "kept", "used as data: accounted as it is")
-            self.signals[ref.id] = derived.signal(self.decisions.assignment({}, "weight"))
+                self.decisions.keep(view.name, "used as data: accounted as it is")
+            self.signals[ref.id] = derived.signal(self.decisions.assignment({}, unknown=0.0))
         return self.signals[ref.id]
 
     def parameter(self, node: Node, slot: int, view: ParameterView) -> Signal:
@@ -63,35 +72,27 @@ class Operands:
         if decisions.must_stay(view.name) is None and (
             (slot == bias_slot(node) and self.weight_is_set(node)) or self._is_handmade_bias(node, slot, view)
         ):
-            return self.bias(node, view)
+            if decisions.scale(view) is None:
+                decisions.store(view, Part(view, 0.0, "constant"), "zero", "biases start at zero")
+            return constant(view.shape, 0.0)
         part = decisions.of[view.name].covering(decisions.region(view))
-        if part is not None and part.kind == "random":
-            plain = decisions.plain(view)
-            assert plain is not None and plain.plain is not None
-            return plain.plain.scaled(part.std)
-        if part is not None and part.kind == "constant":
-            return constant(view.shape, part.std)
+        if part is not None and part.kind in ("random", "constant"):
+            return filled(view, part)
         size = self.size_of_table(view.name) if why is None else None
         if size is not None:
             table = whole(self.graph.parameters[view.name])
-            decisions.place(table, Part(table, size**0.5), self.index, "set", "the size of what it is added to")
+            decisions.store(table, Part(table, size**0.5), "set", "the size of what it is added to")
             return self.parameter(node, slot, view)
-        role = "gain" if slot in gain_slots(node) else "data"
         reason = decisions.must_stay(view.name) or why_left(node, slot) or why or "used as data: accounted as it is"
-        decisions.touch(view.name, self.index, "kept", reason)
-        return decisions.measured(view, role) if why is not None else decisions.as_it_is(view, role)
+        decisions.keep(view.name, reason)
+        unknown = 1.0 if slot in gain_slots(node) else 0.0
+        return decisions.measured(view, unknown) if why is not None else decisions.as_it_is(view, unknown)
 
     def size_of_table(self, name: str) -> float | None:
         """Of a table that is added to something known: the second moment that it is to have."""
         table = self.tables.get(name)
         other = None if table is None else self.signals.get(table.other.id)
         return other.second if other is not None and other.second > 0 else None
-
-    def bias(self, node: Node, view: ParameterView) -> Signal:
-        known = self.decisions.of[view.name].covering(self.decisions.region(view))
-        if known is None:
-            self.decisions.place(view, Part(view, 0.0, "constant"), self.index, "zero", "biases start at zero")
-        return constant(view.shape, 0.0)
 
     def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
         """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""
@@ -107,11 +108,7 @@ class Operands:
 
     def weight_is_set(self, node: Node) -> bool:
         """Whether the weight that goes with a bias is ours to set (a kept weight keeps its bias)."""
-        for slot in weight_slots(node):
-            part = self.part(node.inputs[slot])
-            if part is not None:
-                return True
-        return False
+        return any(self.part(node.inputs[slot]) is not None for slot in weight_slots(node))
 
     def array(self, node: Node, slot: int) -> NDArray[Any] | None:
         ref = node.inputs[slot] if slot < len(node.inputs) else None
@@ -124,3 +121,79 @@ class Operands:
     def kept(self, node: Node, slot: int) -> bool:
         ref = node.inputs[slot]
         return isinstance(ref, ParameterView) and self.decisions.why_kept(ref.name) is not None
+
+
+class Constants:
+    """The signals of constants. Equal ones are one signal, however often a model makes them: x + c - c is x."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Signal] = {}
+        self._contents: dict[tuple[Any, ...], Signal] = {}
+
+    def signal(self, ref: Constant) -> Signal | None:
+        """A constant array: measured, None without values. Very negative entries are the dead places of a mask."""
+        found = self._known.get(id(ref))
+        if found is not None:
+            return found
+        array = ref.array()
+        if array is None:
+            return None
+        values = np.asarray(array)
+        key = (ref.shape, values.dtype.str, values.shape, values.tobytes() if values.size <= COMPARED else id(ref))
+        if key not in self._contents:
+            self._contents[key] = _measured(ref, values)
+        self._known[id(ref)] = self._contents[key]
+        return self._contents[key]
+
+    def identity(self, ref: Constant) -> object:
+        """Equal for constants that hold the same."""
+        found = self.signal(ref)
+        return id(ref) if found is None else id(found)
+
+
+def _measured(ref: Constant, values: Any) -> Signal:
+    if np.iscomplexobj(values):
+        return aligned(measured(np.nan_to_num(values)), ref.shape)
+    values = values.astype(np.float64)
+    dead = dead_entries(values)
+    live = ~dead if dead.any() and not np.all(dead) else None
+    values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
+    found = aligned(from_array(values), ref.shape)
+    return found if live is None else found.but(live=live)
+
+
+class Given:
+    """The context of rules that work out a weight in the making: every operand is given, and nothing is decided."""
+
+    def __init__(self, run: Operands, story: Story, signals: list[Signal | None], assignment: Assignment) -> None:
+        self.run, self.story, self.signals, self.assignment = run, story, signals, assignment
+        self.training = run.options.training
+
+    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
+        signal = self.signals[slot]
+        assert signal is not None
+        return signal
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        return x
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        return self.run.array(node, slot)
+
+    def kept(self, node: Node, slot: int) -> bool:
+        return self.run.kept(node, slot)
+
+    def varies(self, node: Node, slot: int) -> bool:
+        return self.run.varies(node, slot)
+
+    def relations(self, node: Node) -> Relations:
+        return Relations(self.assignment.joint(self.story), node)
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return False
+
+    def doubt(self, why: str) -> None:
+        """There is no sample of a weight that is not decided yet."""
+
+    def note(self, node: Node, kind: str, message: str) -> None:
+        """Notes are taken when the weight is used, not at every scale that is tried."""

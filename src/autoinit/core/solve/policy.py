@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import isfinite, prod, sqrt
 
 import numpy as np
 
-from ..graph.graph import Graph, Node, Parameter, ParameterView, Shape
+from ..graph.graph import Graph, ParameterView
 from ..graph.roles import GAIN
 from ..options import Options
-from ..plan.weights import Block, Decision, Part, block, fan_of, is_repeated, overlap, whole
+from ..plan.check import outputs_of, repeats
+from ..plan.weights import Block, Decision, Part, block, fan_of, overlap, whole
 from ..signal.measured import measured
 from ..signal.signal import Signal, constant
 from .scale import Found, find_scale
 from .weights_in_the_making import Assignment, Derived, fresh
 
-Note = Callable[[Node, str, str], None]
+SecondMoment = Callable[[Signal], float]
 
 NO_EFFECT = "its scale has no effect: drawn with 1/sqrt(fan)"
+NORMALISED = "normalised inside forward: its scale has no effect"
 ZERO_NOW = "zero now: a designer's decision (keep_zeros=False overrides)"
 
 
@@ -33,10 +35,13 @@ class Decisions:
     def __init__(self, graph: Graph, options: Options, check: bool, provisional: dict[str, float]) -> None:
         self.graph, self.options, self.check = graph, options, check
         self.provisional = provisional
+        self.index = 0
+        """The node that is worked out."""
+        self.notes: list[tuple[int, str, str]] = []
+        """(node, kind, message)"""
         self.of: dict[str, Decision] = {name: Decision(p) for name, p in graph.parameters.items()}
         self._kept: dict[str, str | None] = {}
         self._measured: dict[ParameterView, Signal] = {}
-        self._plain: dict[ParameterView, Derived] = {}
         self._regions: dict[ParameterView, Block] = {}
         self.assumed: set[str] = set()
         self.free: set[int] = set()
@@ -51,7 +56,8 @@ class Decisions:
     def why_kept(self, name: str) -> str | None:
         """The reason why this parameter must stay as it is, or None if we may set it."""
         if name not in self._kept:
-            self._kept[name] = self._reason_to_keep(self.graph.parameters[name])
+            zero = self.options.keep_zeros and self.must_stay(name) is None and self.graph.parameters[name].is_zero()
+            self._kept[name] = ZERO_NOW if zero else self.must_stay(name)
         return self._kept[name]
 
     def must_stay(self, name: str) -> str | None:
@@ -61,48 +67,49 @@ class Decisions:
             return "checked as it is"
         if not parameter.trainable:
             return "frozen"
-        if not self.options.covers(parameter.name, *parameter.aliases):
-            return "skipped by name"
-        return None
+        return None if self.options.covers(parameter.name, *parameter.aliases) else "skipped by name"
 
-    def _reason_to_keep(self, parameter: Parameter) -> str | None:
-        outside = self.must_stay(parameter.name)
-        if outside is None and self.options.keep_zeros and parameter.is_zero():
-            return ZERO_NOW
-        return outside
+    def keep(self, name: str, reason: str) -> None:
+        """Leave a parameter as it is here; its first use names the reason."""
+        if self.of[name].action == "unreached":
+            self._tell(name, "kept", reason)
 
-    def touch(self, name: str, node: int, action: str, reason: str) -> None:
-        """Record a use; the first one names the reason."""
+    def store(self, view: ParameterView, part: Part, action: str, reason: str) -> None:
+        """Decide a region."""
+        self.of[view.name].parts.append((self.region(view), part))
+        if self.of[view.name].action != action:
+            self._tell(view.name, action, reason)
+
+    def _tell(self, name: str, action: str, reason: str) -> None:
         decision = self.of[name]
-        decision.uses.append(node)
-        if decision.action == "unreached":
-            decision.action, decision.reason, decision.node = action, reason, node
+        decision.action, decision.reason, decision.node = action, reason, self.index
 
-    def measured(self, view: ParameterView, role: str) -> Signal:
-        """Moments of a parameter as it is. Without values (meta device) a gain counts as 1, anything else as 0."""
-        found = self._measured.get(view)
-        if found is None:
+    def note(self, kind: str, text: str) -> None:
+        self.notes.append((self.index, kind, text))
+
+    def measured(self, view: ParameterView, unknown: float) -> Signal:
+        """Moments of a parameter as it is; without values (meta device) it counts as `unknown`."""
+        if view not in self._measured:
             values = self.graph.parameters[view.name].read(view)
             if values is None:
                 self.assumed.add(view.name)
-                found = constant(view.shape, 1.0 if role == "gain" else 0.0)
-            else:
-                bad = values.size - int(np.count_nonzero(np.isfinite(values)))
-                if bad:
-                    self.damaged[view.name] = max(bad, self.damaged.get(view.name, 0))
-                    values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-                found = measured(values)
-                if found.shape != view.shape:  # a part of the rows of a very large one
-                    found = Signal(view.shape, found.mean, found.K)
+                self._measured[view] = constant(view.shape, unknown)
+                return self._measured[view]
+            bad = values.size - int(np.count_nonzero(np.isfinite(values)))
+            if bad:
+                self.damaged[view.name] = max(bad, self.damaged.get(view.name, 0))
+                values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
+            found = measured(values)
+            if found.shape != view.shape:  # a part of the rows of a very large one
+                found = Signal(view.shape, found.mean, found.K)
             self._measured[view] = found
-        return found
+        return self._measured[view]
 
     def region(self, view: ParameterView) -> Block:
-        found = self._regions.get(view)
-        if found is None:
+        if view not in self._regions:
             shape = self.graph.parameters[view.name].shape
-            found = self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
-        return found
+            self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
+        return self._regions[view]
 
     def scale(self, view: ParameterView) -> float | None:
         """The scale decided for this region, if any."""
@@ -110,42 +117,35 @@ class Decisions:
         return None if part is None else part.std
 
     def solve(
-        self, node: Node, index: int, weight: Derived, rows: tuple[int, ...], groups: int,
-        second_moment: Callable[[Signal], float], note: Note, target: float,
-    ) -> Signal:  # fmt: skip
+        self, weight: Derived, rows: tuple[int, ...], groups: int, second_moment: SecondMoment, target: float
+    ) -> Signal:
         """Scale the undecided parameters of `weight` so that ``second_moment`` equals the target.
 
         All parameters that are drawn get the same standard deviation: every factor its share of the gain.
         """
-        weights = [view for view in weight.weights if self.scale(view) is None]
-        gains = [view for view in weight.gains if self.scale(view) is None]
-        weights, levels = self._apart(weights)
-        gains += levels
-        start = 1.0 / sqrt(fan_of(shape_seen(weight), rows))
+        weights, levels = self._apart([view for view in weight.weights if self.scale(view) is None])
+        gains = [view for view in weight.gains if self.scale(view) is None] + levels
+        use = _Use(self.index, weight, rows, groups, 1.0 / sqrt(fan_of(weight.shape, rows)), target)
         if not weights and not gains:
             for view in weight.views:
-                self.touch(view.name, index, "kept", "scale decided at an earlier use")
-            made = self.evaluated(weight)
-            self._note_shared(node, weight, second_moment(made), target, note)
+                self.keep(view.name, "scale decided at an earlier use")
+            made = weight.signal(self.assignment({}))
+            self._note_shared(weight, second_moment(made), target)
             return made
-        use = _Use(node, index, weight, rows, groups, start, target, note)
         if weights:
-            found = self._search(weight, weights, "random", second_moment, start, target)
-            if found.kind == "flat" and gains:
-                self._leave_direction(use, weights)
-                weights = []
-            else:
+            found = self._search(weight, weights, "random", second_moment, use.start, target)
+            if found.kind != "flat" or not gains:
                 for view in gains:
-                    self.touch(view.name, index, "kept", GAIN)
+                    self.keep(view.name, GAIN)
                 return self._drawn(use, weights, found)
+            self._leave_direction(use, weights)
         found = self._search(weight, gains, "constant", second_moment, 1.0, target)
-        if found.kind == "solved":
-            for view in gains:
-                self._store(view, Part(view, found.scale, "constant", rows, groups), index, "gain", "output variance")
-        else:
-            for view in gains:
-                self.touch(view.name, index, "kept", GAIN)
-        return self.evaluated(weight)
+        for view in gains:
+            if found.kind == "solved":
+                self.store(view, Part(view, found.scale, "constant", rows, groups), "gain", "output variance")
+            else:
+                self.keep(view.name, GAIN)
+        return weight.signal(self.assignment({}))
 
     def _apart(self, weights: list[ParameterView]) -> tuple[list[ParameterView], list[ParameterView]]:
         """Factors and terms that start at one value everywhere, beside others that do not: these are meant so.
@@ -162,61 +162,54 @@ class Decisions:
         return values is not None and values.size > 0 and float(np.ptp(values)) == 0.0 and values.flat[0] != 0.0
 
     def _search(
-        self, weight: Derived, views: list[ParameterView], kind: str, second_moment: Callable[[Signal], float],
-        start: float, target: float,
+        self, weight: Derived, views: list[ParameterView], kind: str, second_moment: SecondMoment, start: float,
+        target: float,
     ) -> Found:  # fmt: skip
-        if weight.plain is not None:  # the parameter itself: proportional
-            reached = second_moment(weight.plain)
+        if weight.recipe is None:  # the parameter itself: proportional
+            reached = second_moment(fresh(weight.weights[0]))
             if not (reached > 0 and isfinite(reached)):
                 return Found("zero", start)
             return Found("solved", sqrt(target / reached))
-        free = set(views)
 
         def reached_at(t: float) -> float:
-            return second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in free})))
+            return second_moment(weight.signal(self.assignment({v: Part(v, t, kind) for v in views})))
 
         return find_scale(reached_at, start, target, weight.normalised)
 
     def _drawn(self, use: _Use, weights: list[ParameterView], found: Found) -> Signal:
-        scale, reason = found.scale, "output variance"
-        if found.kind == "flat":
-            reason = NO_EFFECT
-            use.note(use.node, "info", f"the scale of {weights[0].name} has no effect here; the output gets E[y^2] = "
-                     f"{found.low:.3g}")  # fmt: skip
-        elif found.kind == "unreachable":
-            reason = "no scale leads to the target: 1/sqrt(fan)"
-            use.note(
-                use.node, "warning",
-                f"whatever the scale of {weights[0].name}, E[y^2] lies between {found.low:.3g} and {found.high:.3g}, "
-                f"not at {use.target:.3g}; used 1/sqrt(fan) = {scale:.3g}",
-            )  # fmt: skip
-        elif found.kind == "zero":
+        scale, reason, name = found.scale, "output variance", weights[0].name
+        if found.kind == "zero":
             for view in weights:
                 self.waiting.setdefault(view, use)
             return use.weight.signal(self.assignment({v: Part(v, use.start) for v in weights}))
+        if found.kind == "flat":
+            reason = NO_EFFECT
+            self.note("info", f"the scale of {name} has no effect here; the output gets E[y^2] = {found.low:.3g}")
+        elif found.kind == "unreachable":
+            reason = "no scale leads to the target: 1/sqrt(fan)"
+            between = f"E[y^2] lies between {found.low:.3g} and {found.high:.3g}, not at {use.target:.3g}"
+            self.note("warning", f"whatever the scale of {name}, {between}; used 1/sqrt(fan) = {scale:.3g}")
         elif not isfinite(scale) or scale > 1e18 or scale < 1e-18:
-            use.note(use.node, "warning", f"the scale {scale:.3g} that the signal asks for is out of range; used "
-                     "1/sqrt(fan)")  # fmt: skip
+            self.note("warning", f"the scale {scale:.3g} that the signal asks for is out of range; used 1/sqrt(fan)")
             scale = use.start
         if found.kind in ("flat", "unreachable"):
             self.free.add(use.index)
         for view in weights:
             self._draw(use, view, scale, reason)
-        return self.evaluated(use.weight)
+        return use.weight.signal(self.assignment({}))
 
     def _draw(self, use: _Use, view: ParameterView, scale: float, reason: str) -> None:
         """Have a view drawn; views that overlap otherwise than in full, or see entries twice, stand for all of it."""
         if self.scale(view) is not None:
             return  # another view of the same entries: w + w.T
-        plain = use.weight.plain is not None
         region = self.region(view)
         mine = [v for v in use.weight.weights if v.name == view.name and overlap(self.region(v), region)]
-        if is_repeated(view) or any(self.region(v) != region for v in mine):
+        if repeats(view.shape, view.stride) or any(self.region(v) != region for v in mine):
             view = whole(self.graph.parameters[view.name])
-        part = Part(view, scale, "random", use.rows, use.groups) if plain else Part(view, scale)
-        if part.view.shape != use.weight.weights[0].shape and plain:
-            part = Part(view, scale)
-        self._store(view, part, use.index, "set", reason)
+        part = Part(view, scale)
+        if use.weight.recipe is None and view.shape == use.weight.shape:
+            part = Part(view, scale, "random", use.rows, use.groups)
+        self.store(view, part, "set", reason)
 
     def _leave_direction(self, use: _Use, weights: list[ParameterView]) -> None:
         """A weight that is normalised, beside a gain that is set: only its directions count.
@@ -225,7 +218,7 @@ class Decisions:
         """
         for view in weights:
             if use.weight.normalised and self._is_spread(view):
-                self.touch(view.name, use.index, "kept", "normalised inside forward: its scale has no effect")
+                self.keep(view.name, NORMALISED)
             else:
                 self._draw(use, view, use.start, NO_EFFECT)
 
@@ -234,93 +227,62 @@ class Decisions:
         values = self.graph.parameters[view.name].read(view)
         return values is not None and values.size > 1 and bool(np.isfinite(values).all()) and float(np.ptp(values)) > 0
 
-    def assignment(self, given: dict[ParameterView, Part], role: str = "gain") -> Assignment:
+    def assignment(self, given: dict[ParameterView, Part], unknown: float = 1.0) -> Assignment:
         """Parameters as given, as decided, or (gains, and what is data so far) as they are."""
 
         def of(view: ParameterView) -> Signal:
             part = given.get(view) or self.of[view.name].covering(self.region(view))
-            if part is None and any(v.name == view.name for v in given):
-                part = next(p for v, p in given.items() if v.name == view.name)
-            if part is None:
-                return self.as_it_is(view, role)
-            return constant(view.shape, part.std) if part.kind == "constant" else fresh(view).scaled(part.std)
+            part = part or next((p for v, p in given.items() if v.name == view.name), None)
+            return self.as_it_is(view, unknown) if part is None else filled(view, part)
 
         return Assignment(of)
 
-    def evaluated(self, weight: Derived) -> Signal:
-        """The moments of a weight with all that is decided."""
-        if weight.plain is not None:
-            part = self.of[weight.weights[0].name].covering(self.region(weight.weights[0]))
-            if part is not None and part.kind != "constant":
-                return weight.plain.scaled(part.std)
-        return weight.signal(self.assignment({}))
-
-    def as_it_is(self, view: ParameterView, role: str) -> Signal:
+    def as_it_is(self, view: ParameterView, unknown: float) -> Signal:
         """A parameter that is used before it is decided: with the scale of the last pass, or its present values."""
         if view.name in self.provisional:
             return fresh(view).scaled(self.provisional[view.name])
         self.early.add(view.name)
-        return self.measured(view, role)
+        return self.measured(view, unknown)
 
     def drawn_later(self) -> set[str]:
         """What was used as data first, and is drawn as a whole now."""
-        return {
-            name
-            for name in self.early
-            if len(self.of[name].parts) == 1 and self.of[name].parts[0][1].kind == "random"
-        }  # fmt: skip
+        return {name for name in self.early if [part.kind for _, part in self.of[name].parts] == ["random"]}
 
-    def settle(self, note: Callable[[int, str, str], None]) -> None:
+    def settle(self) -> None:
         """Decide what waited for a signal in vain."""
         for view, use in self.waiting.items():
             if self.scale(view) is None:
+                self.index = use.index
                 self._draw(use, view, use.start, "no signal comes in: 1/sqrt(fan)")
                 self.free.add(use.index)
                 text = f"the signal into this layer is zero, so its scale is free; used 1/sqrt(fan) = {use.start:.3g}"
-                note(use.index, "warning", text)
+                self.note("warning", text)
 
-    def _note_shared(self, node: Node, weight: Derived, reached: float, target: float, note: Note) -> None:
+    def _note_shared(self, weight: Derived, reached: float, target: float) -> None:
         """A parameter used again gets what the first use decided: say so, once for each."""
         names = [v.name for v in weight.views if v.name not in self._shared_noted]
-        if not names:
-            return
         self._shared_noted.update(names)
-        text = f"shared: the scale of {names[0]} was decided at an earlier use"
-        note(node, "info", f"{text}; the output gets E[y^2] = {reached:.3g} instead of {target:.3g}")
-
-    def _store(self, view: ParameterView, part: Part, index: int, action: str, reason: str) -> None:
-        decision = self.of[view.name]
-        decision.parts.append((self.region(view), part))
-        decision.uses.append(index)
-        if decision.action != action:
-            decision.action, decision.reason, decision.node = action, reason, index
-
-    def place(self, view: ParameterView, part: Part, index: int, action: str, reason: str) -> None:
-        """Decide a region outright (biases, recurrent kernels, tied tables)."""
-        self._store(view, part, index, action, reason)
+        if names:
+            text = f"shared: the scale of {names[0]} was decided at an earlier use"
+            self.note("info", f"{text}; the output gets E[y^2] = {reached:.3g} instead of {target:.3g}")
 
     def measure_centres(self) -> None:
         """The standard deviation that centring biases get: |mu| times the root of the fan times the weight's."""
         for decision in self.of.values():
             for _, part in decision.parts:
                 if part.of is not None:
-                    fan = fan_of(part.of.shape, part.rows) / (part.groups if 0 not in part.rows else 1)
+                    fan = prod(part.of.shape) / max(outputs_of(part.of.shape, part.rows, part.groups), 1)
                     part.std = abs(part.value) * sqrt(fan) * (self.scale(part.of) or 0.0)
 
     def plain(self, view: ParameterView) -> Derived | None:
         """A view of a parameter as a weight that may be set; None if it has to stay as it is."""
-        if self.why_kept(view.name) is not None:
-            return None
-        if view not in self._plain:
-            self._plain[view] = Derived((view,), plain=fresh(view))
-        return self._plain[view]
+        return Derived((view,)) if self.why_kept(view.name) is None else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Use:
     """One contraction that asks for a weight."""
 
-    node: Node
     index: int
     weight: Derived
     rows: tuple[int, ...]
@@ -328,12 +290,8 @@ class _Use:
     start: float
     """1/sqrt(fan)"""
     target: float
-    note: Note
 
 
-def shape_seen(weight: Derived) -> Shape:
-    """The shape of the weight as the contraction sees it."""
-    if weight.plain is not None:
-        return weight.weights[0].shape
-    assert weight.recipe is not None
-    return weight.recipe.node.outputs[weight.output].shape
+def filled(view: ParameterView, part: Part) -> Signal:
+    """The moments of a view of what a part of a parameter is filled with."""
+    return constant(view.shape, part.std) if part.kind == "constant" else fresh(view).scaled(part.std)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..drawing.orthogonal import orthogonal
 from ..gaussian.activations import FUNCTIONS
 from ..signal.measured import from_array
 from ..signal.samples import sample
 from ..signal.signal import Signal
 
 WIDTH, STEPS, BATCH, DRAWS = 128, 64, 40, 3
-GATES = {"lstm": 4, "gru": 3, "tanh": 1, "relu": 1}
 
 Floats = NDArray[np.float64]
 
@@ -68,9 +68,9 @@ def _narrow(n: int) -> int:
 
 def _orthogonal(rows: int, columns: int, rng: np.random.Generator) -> Floats:
     """Rows or columns orthonormal, whichever fit."""
-    q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
-    q = q * np.sign(np.diag(r))
-    return np.asarray(q if rows >= columns else q.T)
+    long, short = max(rows, columns), min(rows, columns)
+    made = orthogonal(rng.standard_normal((long, short)), [0], 1, long**-0.5)
+    return made if rows >= columns else made.T
 
 
 def _function(name: str) -> Callable[[Floats], Floats]:
@@ -174,14 +174,11 @@ def _extended(out: Floats, steps: int) -> Signal:
 
     Late steps go on, and most pairs are as far apart as the farthest seen.
     """
-    seen = out.shape[1]
-    measured = from_array(out)
+    seen, measured = out.shape[1], from_array(out)
     if steps <= seen:
         return measured
-    late = from_array(out[:, -(seen // 4) :])
-    tail = 1.0 - seen / steps
-    near = min(2.0 * seen / steps, 1.0)
-    quarter = seen // 4
+    tail, near, quarter = 1.0 - seen / steps, min(2.0 * seen / steps, 1.0), seen // 4
+    late = from_array(out[:, -quarter:])
     cross = from_array(np.stack([out[:, :quarter], out[:, -quarter:]]))
     # Pairs of far steps: E[early late] = K over the first axis, at different steps.
     far = cross.K[1][:, 1]
@@ -195,8 +192,7 @@ def _extended(out: Floats, steps: int) -> Signal:
 def _stack(
     x: Floats, starts: list[Floats], cells: tuple[CellWeights, ...], layout: Layout, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    lasts, memories = [], []
-    current = x
+    lasts, memories, current = [], [], x
     for layer in range(layout.layers):
         sides = []
         for direction in range(layout.directions):

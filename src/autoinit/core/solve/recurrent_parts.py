@@ -4,61 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
+from typing import NamedTuple
 
-from ..graph.graph import Node, ParameterView
+from ..graph.graph import Node, ParameterView, Reference
 from ..graph.roles import GATES
 from ..plan.weights import Part
 
 
-def rows_of(view: ParameterView, start: int, stop: int) -> ParameterView:
-    """Rows start:stop of the first axis of a view."""
-    shape = (stop - start, *view.shape[1:])
-    return ParameterView(view.name, shape, view.stride, view.offset + start * view.stride[0], False)
+class CellSlots(NamedTuple):
+    """Where the parameters of one cell are among the operands of a recurrent node."""
+
+    input: int
+    recurrent: int
+    biases: tuple[int, ...]
+    """Of the input and of the recurrent product; or none."""
+    projection: int | None
 
 
-def recurrent_parts(node: Node) -> Iterator[tuple[int, list[Part], str]]:
-    """(slot, parts, reason) for every parameter of a recurrent node, in torch's packed gate order."""
+def cells_of(node: Node) -> Iterator[CellSlots]:
+    """By layers, forward then backward, as torch packs them."""
     a = node.attrs
-    gates = GATES[a["kind"]]
-    per_cell = 2 + (2 if a["has_bias"] else 0) + (1 if a.get("projected") else 0)
-    slot = 1 + a["states"]
-    for _ in range(a["layers"] * (2 if a["bidirectional"] else 1)):
-        w_ih, w_hh = node.inputs[slot], node.inputs[slot + 1]
-        hidden = w_ih.shape[0] // gates
-        if isinstance(w_ih, ParameterView):
-            std = sqrt(2.0 / (w_ih.shape[1] + hidden))
-            parts = [Part(rows_of(w_ih, g * hidden, (g + 1) * hidden), std, "uniform") for g in range(gates)]
-            yield slot, parts, "recurrent input kernel: Glorot uniform per gate"
-        if isinstance(w_hh, ParameterView):
-            std = 1.0 / sqrt(max(hidden, w_hh.shape[1]))
-            parts = [Part(rows_of(w_hh, g * hidden, (g + 1) * hidden), std, "orthogonal") for g in range(gates)]
-            yield slot + 1, parts, "recurrent kernel: orthogonal per gate"
-        at = slot + 2
-        if a["has_bias"]:
-            for k in (0, 1):
-                bias = node.inputs[at + k]
-                if isinstance(bias, ParameterView):
-                    yield (
-                        at + k,
-                        _gate_biases(bias, hidden, gates, forget=_forget_bias(node) if k == 0 else 0.0),
-                        "recurrent bias",
-                    )
-            at += 2
-        if a.get("projected"):
-            w_hr = node.inputs[at]
-            if isinstance(w_hr, ParameterView):
-                std = 1.0 / sqrt(max(w_hr.shape))
-                yield at, [Part(w_hr, std, "orthogonal")], "recurrent projection: orthogonal"
-        slot += per_cell
+    slot = 1 + int(a.get("states", 0))
+    for _ in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
+        biases = (slot + 2, slot + 3) if a.get("has_bias", True) else ()
+        after = slot + 2 + len(biases)
+        yield CellSlots(slot, slot + 1, biases, after if a.get("projected") else None)
+        slot = after + bool(a.get("projected"))
 
 
-def _forget_bias(node: Node) -> float:
+def input_std(inputs: int, hidden: int) -> float:
+    """Glorot's, for every gate by itself."""
+    return sqrt(2.0 / (inputs + hidden))
+
+
+def forget_bias(node: Node) -> float:
     """What the bias of a forget gate starts at; 0 for cells that have none."""
     return float(node.attrs.get("forget_bias", 1.0)) if node.attrs["kind"] == "lstm" else 0.0
 
 
-def _gate_biases(bias: ParameterView, hidden: int, gates: int, forget: float) -> list[Part]:
-    if not forget:
-        return [Part(bias, 0.0, "constant")]
-    values = [forget if g == 1 else 0.0 for g in range(gates)]
-    return [Part(rows_of(bias, g * hidden, (g + 1) * hidden), v, "constant") for g, v in enumerate(values)]
+def recurrent_parts(node: Node) -> Iterator[tuple[ParameterView, list[Part], str]]:
+    """(parameter, parts, reason) for every parameter of a recurrent node, in torch's packed gate order."""
+    gates, forget = GATES[node.attrs["kind"]], forget_bias(node)
+    for cell in cells_of(node):
+        w_in, w_back = node.inputs[cell.input], node.inputs[cell.recurrent]
+        assert w_in is not None and w_back is not None
+        hidden = w_in.shape[0] // gates
+        glorot, orthonormal = input_std(w_in.shape[1], hidden), 1.0 / sqrt(max(hidden, w_back.shape[1]))
+        forgetting = [forget if g == 1 else 0.0 for g in range(gates)] if forget else [0.0]
+        scheme: list[tuple[Reference, str, list[float], str]] = [
+            (w_in, "uniform", [glorot] * gates, "recurrent input kernel: Glorot uniform per gate"),
+            (w_back, "orthogonal", [orthonormal] * gates, "recurrent kernel: orthogonal per gate"),
+        ]
+        for slot, values in zip(cell.biases, (forgetting, [0.0]), strict=False):
+            scheme.append((node.inputs[slot], "constant", values, "recurrent bias"))
+        if cell.projection is not None:
+            projection = node.inputs[cell.projection]
+            scheme.append((projection, "orthogonal", [orthonormal], "recurrent projection: orthogonal"))
+        for view, kind, stds, reason in scheme:
+            if isinstance(view, ParameterView):
+                yield view, [Part(v, std, kind) for v, std in zip(_blocks(view, len(stds)), stds, strict=True)], reason
+
+
+def _blocks(view: ParameterView, count: int) -> list[ParameterView]:
+    """The rows of a view, cut into blocks."""
+    shape = (view.shape[0] // count, *view.shape[1:])
+    step, whole = shape[0] * view.stride[0], view.whole and count == 1
+    return [ParameterView(view.name, shape, view.stride, view.offset + k * step, whole) for k in range(count)]

@@ -13,17 +13,17 @@ is left as it is, unless it is all that there is to set.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from ..dependence import Joint
 from ..dependence.story import Story
-from ..graph.graph import Constant, Node, ParameterView, Reference
+from ..graph.graph import Constant, Node, ParameterView, Shape
 from ..graph.roles import gain_slots
 from ..graph.specs import spec_of
-from ..signal.signal import Signal, constant, iid
+from ..signal.signal import Signal, iid
 
 COMPARISONS = {"gt", "ge", "lt", "le", "eq", "ne", "logical_and", "logical_or", "logical_not"}
 DECIDING = {"div": {1}, "where": {0}}
@@ -91,11 +91,13 @@ class Derived:
     """Divided by its own size on the way."""
     varies: bool = False
     """Depends on data."""
-    plain: Signal | None = field(default=None, repr=False)
-    """For a parameter itself: its moments at unit scale."""
 
     def signal(self, given: Assignment) -> Signal:
         return given.view(self.weights[0]) if self.recipe is None else given.node(self.recipe)[self.output]
+
+    @property
+    def shape(self) -> Shape:
+        return self.weights[0].shape if self.recipe is None else self.recipe.node.outputs[self.output].shape
 
     @property
     def views(self) -> tuple[ParameterView, ...]:
@@ -109,10 +111,6 @@ def fresh(view: ParameterView) -> Signal:
     K = np.zeros((2,) * len(view.shape))
     K[tuple(slice(None) if stride == 0 else 0 for stride in view.stride)] = 1.0
     return Signal(view.shape, 0.0, K)
-
-
-def gain(view: ParameterView) -> Signal:
-    return constant(view.shape, 1.0)
 
 
 def combined(recipe: Recipe, varies: bool, noisy: bool = False) -> list[Derived]:
@@ -153,13 +151,8 @@ def _is_gain(node: Node, parts: list[Derived | None], slot: int) -> bool:
     size = prod(node.outputs[0].shape)
     if prod(own.shape) == 1 < size:
         return True
-    acts = prod(own.shape) < size == prod(other.shape)
-    return acts and (parts[1 - slot] is not None or not _is_table(other))
-
-
-def _is_table(ref: Reference) -> bool:
-    """Fixed patterns that coefficients are for: there the coefficients are the weight."""
-    return isinstance(ref, Constant)
+    table = parts[1 - slot] is None and isinstance(other, Constant)  # fixed patterns: their coefficients are the weight
+    return prod(own.shape) < size == prod(other.shape) and not table
 
 
 def _is_normalised(node: Node, parts: list[Derived | None]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from ...core.drawing.distributions import name_seed
+from ...core.drawing.words import name_seed
 from ..evolution import Job, Outcome
 from .finding import loaded
 from .network import NetworkGenome

@@ -96,7 +96,7 @@ def _recurrent(cell: Any, units: int, kind: str, seed: int, where: str) -> None:
 def _uniform(table: Any, seed: int, where: str) -> None:
     import torch
 
-    from ...core.drawing.distributions import name_seed
+    from ...core.drawing.words import name_seed
 
     generator = torch.Generator(device=table.device).manual_seed(name_seed(seed, where, 0))
     table.uniform_(-SMALL, SMALL, generator=generator)

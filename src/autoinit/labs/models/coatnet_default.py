@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from ...baselines.schemes import classical
-from ...core.drawing.distributions import name_seed
+from ...core.drawing.words import name_seed
 
 
 def coatnet_default(model: nn.Module, seed: int = 0) -> nn.Module:
