@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.quadrature import MORE_HERMITE, Quadrature
+from .functions import Array
+from .quadrature import MORE_HERMITE, Quadrature
 
 _LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(20)
 _LEVELS, _LEVEL_WEIGHTS = 0.5 * (_LEVELS + 1.0), 0.5 * _LEVEL_WEIGHTS

@@ -24,11 +24,11 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian import quadrature
-from autoinit.core.gaussian.expression import Expr, evaluate
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.integrals import analyse
-from autoinit.core.gaussian.panels import panel_marks
+from . import quadrature
+from .expression import Expr, evaluate
+from .functions import Array
+from .integrals import analyse
+from .panels import panel_marks
 
 _CACHE_SIZE = 2048
 _HUGE = 1e60

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
 
 _INV_SQRT_TAU = 1.0 / math.sqrt(2.0 * math.pi)
 _SQRT_HALF_PI = math.sqrt(0.5 * math.pi)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
 
 Index = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -28,7 +28,7 @@ _SPLIT = 8
 _NARROWEST = 1e-12
 _MOST_PANELS = 3000
 _CENTRE = 6.0
-_LARGEST = 1e60  # values are cut here once the true moments do not exist
+LARGEST = 1e60  # values are cut here once the true moments do not exist
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
 _TAIL = np.stack(
@@ -255,7 +255,7 @@ def _collect(rounds: list[_Round], base_panels: Index, stuck: Array, exhausted: 
     if not np.isfinite(square).all() or _edge_share(z, weight, values, square) > 1e-6:
         problem = "it grows so fast that its second moment overflows or does not exist"
         keep = np.abs(z) <= _CENTRE
-        values = np.clip(values, -_LARGEST, _LARGEST)
+        values = np.clip(values, -LARGEST, LARGEST)
     if finite_mass < 1.0 - 1e-9:
         problem = problem or f"it is not finite for a share {1.0 - finite_mass:.2g} of its input"
     if exhausted and problem is None:

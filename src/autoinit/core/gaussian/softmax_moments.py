@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
 
 _CACHE_SIZE = 4096
 _WIDE = 0.5  # from this standard deviation on the inner mean runs over the Gumbel variable

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gaussian.expression import Expr, X, affine, apply
+from ..gaussian.expression import Expr, X, apply
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
 from .marginal import ShapedAnalysis, Sum
@@ -159,7 +159,7 @@ class Signal:
 
     def _integrate(self) -> None:
         """Moments of expr(source): Gaussian integrals, or those of a shaped law (`core.signal.marginal`)."""
-        if self.expr.name == "affine" and self.expr.params[1] != 0.0 and affine(self.expr) is None:
+        if self.expr.name == "affine" and self.expr.params[1] != 0.0 and self.expr.line is None:
             self._integrate_shifted(*self.expr.params)
             return
         source = self.source
@@ -172,7 +172,7 @@ class Signal:
             self._problem = "a moment does not exist, or overflows: taken from samples"
             made = self._moments(analysis, K)
         self._mean, pairs = made
-        if affine(self.expr) is None and sound(*made):
+        if self.expr.line is None and sound(*made):
             self._mean, pairs = inside(self.expr, *made)
         if any(p is not None for p in self.profiles):
             pairs, self.profiles = bent_profiles(pairs, self.profiles, float(analysis.slope))
@@ -189,7 +189,7 @@ class Signal:
             shaken = analysis.shaken()
             if shaken is not None:
                 first, own, made = shaken[0], shaken[1], made + shaken[2]
-        elif source.volatility is not None and affine(self.expr) is None:
+        elif source.volatility is not None and self.expr.line is None:
             first, made = function_moments(self.expr, mean, second - mean * mean, first, made, source.volatility)
         made.flat[0] = own
         return first, made
@@ -207,7 +207,7 @@ class Signal:
     def analysis(self) -> Any:
         """The integrals of expr over the law of the source."""
         source = self.source
-        if source.parts is not None and affine(self.expr) is None:
+        if source.parts is not None and self.expr.line is None:
             return ShapedAnalysis(self.expr, source)
         return analyse(self.expr, source.mean, source.variance)
 
@@ -244,7 +244,7 @@ class Signal:
         """V(S) of `core.signal.volatility`, or None."""
         if self._lazy_volatility:
             V = self.source.volatility
-            if V is not None and affine(self.expr) is None:
+            if V is not None and self.expr.line is None:
                 V = function_volatility(V, float(self.analysis().slope))
             self._volatility, self._lazy_volatility = V, False
         return self._volatility
@@ -333,7 +333,7 @@ class Signal:
 
 def _linear_share(source: Signal, expr: Expr) -> float:
     """The share of the variance of expr(source) that its best linear approximation explains."""
-    if affine(expr) is not None:
+    if expr.line is not None:
         return 1.0
     mean, variance = source.mean, source.variance
     analysis = analyse(expr, mean, variance)

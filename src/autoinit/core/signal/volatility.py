@@ -29,7 +29,7 @@ from math import log1p, log10, sqrt
 
 import numpy as np
 
-from ..gaussian.expression import X, affine, apply
+from ..gaussian.expression import apply
 from ..gaussian.integrals import analyse
 from . import axes as K_axes
 from .profiles import Array
@@ -43,7 +43,7 @@ def square_covariance(x: Signal) -> Array:
     For a Gaussian with mean m and covariance c it is (4 m^2 c + 2 c^2)/K(0)^2; for a function of one it is integrated
     at a working point rounded to two digits (it only enters a correction), so that it is nearly always remembered.
     """
-    if x.expr is X or affine(x.expr) is not None or x.source.K.shape != x.K.shape:
+    if x.expr.line is not None or x.source.K.shape != x.K.shape:
         c = x.covariance
         return (4 * x.mean**2 * c + 2 * c * c) / max(x.second**2, 1e-300)
     source = x.source
