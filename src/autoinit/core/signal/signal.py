@@ -28,8 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +36,14 @@ from numpy.typing import NDArray
 from ..gaussian.expression import Expr, X, apply
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
+from .axes import settle_singletons, shares
 from .marginal import ShapedAnalysis, Sum
 from .profiles import Array, Profiles, bent_profiles
-from .shaken import function_moments, function_volatility, sound_volatility
+from .volatility import function_moments, function_volatility, sound_volatility
+
+if TYPE_CHECKING:
+    from .columns import Columns
+    from .placed import Placed
 
 T = TypeVar("T")
 
@@ -55,35 +59,6 @@ class Fine(NamedTuple):
 
     signal: Signal
     groups: list[tuple[int, ...]]
-
-
-class Columns(Protocol):
-    """What is known about the places of an input along its axes (`columns`)."""
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Axes along which places are unlike."""
-
-    def part(self, axis: int, start: int, stop: int) -> Signal:
-        """The signal of places start:stop along one of these axes."""
-
-    def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """What the input might hold."""
-
-
-class PerPlace(Protocol):
-    """Sums of rows at places (`placed`)."""
-
-    @property
-    def axis(self) -> int:
-        """The axis of the places."""
-
-    @property
-    def n(self) -> Array:
-        """Rows per place."""
-
-    def scaled(self, factor: Array) -> Signal:
-        """With a factor per place."""
 
 
 class Signal:
@@ -113,7 +88,7 @@ class Signal:
         fine: Fine | None = None,
         logits: Signal | None = None,
         columns: Columns | None = None,
-        placed: PerPlace | None = None,
+        placed: Placed | None = None,
         function_of: tuple[Signal, Expr] | None = None,
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
@@ -340,35 +315,12 @@ def _linear_share(source: Signal, expr: Expr) -> float:
     spread = analysis.second - analysis.mean**2
     if variance <= 0 or spread <= 0:
         return 0.0
-    slope = (float(analysis.cross(np.array([variance]))[0]) - mean * analysis.mean) / variance
-    return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
+    return min(analysis.mean_slope**2 * variance / spread, 1.0)
 
 
 def sound(mean: float, K: Array) -> bool:
     """Numbers that arithmetic can go on with."""
     return abs(mean) < HUGE and bool((np.abs(K) <= HUGE).all())
-
-
-@lru_cache(maxsize=4096)
-def shares(shape: tuple[int, ...]) -> Array:
-    """w(S) of a shape, S in the order of K: the share of pairs of entries that differ exactly on the axes S."""
-    made = np.ones(1)
-    for n in shape:
-        same = 1 / max(n, 1)
-        made = np.multiply.outer(made, (same, 1 - same)).ravel()
-    return made
-
-
-def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
-    """Along axes of size 1 copy "same" into "different" (see the convention above)."""
-    if 1 not in shape:
-        return K
-    K = K.copy()
-    for axis, n in enumerate(shape):
-        if n == 1:
-            pair = K.reshape(1 << axis, 2, -1)
-            pair[:, 1] = pair[:, 0]
-    return K
 
 
 def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:

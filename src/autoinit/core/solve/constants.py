@@ -9,7 +9,7 @@ import numpy as np
 from ..graph.graph import Constant
 from ..signal.broadcast import aligned
 from ..signal.masks import dead_entries
-from ..signal.measured import from_array, measured
+from ..signal.measured import from_array
 from ..signal.signal import Signal
 
 MOST = 1e29
@@ -48,7 +48,7 @@ class Constants:
 
 def _measured(ref: Constant, values: Any) -> Signal:
     if np.iscomplexobj(values):
-        found = aligned(measured(np.nan_to_num(values)), ref.shape)
+        found = aligned(from_array(np.nan_to_num(values)), ref.shape)
         return found
     values = values.astype(np.float64)
     dead = dead_entries(values)
