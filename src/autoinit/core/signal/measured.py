@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,13 +26,13 @@ def from_array(array: NDArray[Any]) -> Signal:
         return constant(x.shape, 0.0)
     K = np.empty((2,) * x.ndim)
     partial: dict[tuple[int, ...], Array] = {(): x}
-    for subset in np.ndindex(*K.shape):
+    for subset in product((0, 1), repeat=x.ndim):
         axes = tuple(a for a in range(x.ndim) if subset[a])
         if axes:
             partial[axes] = partial[axes[:-1]].mean(axis=axes[-1], keepdims=True)
-        K[subset] = float(np.mean(np.square(partial[axes])))
+        K[subset] = np.vdot(partial[axes], partial[axes]) / partial[axes].size
     for a, n in enumerate(x.shape):
         if n > 1:
-            same, both = np.take(K, 0, axis=a), np.take(K, 1, axis=a)
-            K = np.stack([same, (both - same / n) / (1 - 1 / n)], axis=a)
+            pair = K.reshape(1 << a, 2, -1)
+            pair[:, 1] = (pair[:, 1] - pair[:, 0] / n) / (1 - 1 / n)
     return Signal(x.shape, float(x.mean()), K)
