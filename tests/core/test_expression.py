@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoinit.core.gaussian import expression
-from autoinit.core.gaussian.expression import Expr, X, affine, apply, constant, evaluate, is_monotone
+from autoinit.core.gaussian.expression import Expr, X, apply, constant, evaluate
 
 
 def test_equal_structures_are_the_same_object() -> None:
@@ -29,12 +29,12 @@ def test_algebra() -> None:
     assert apply("mul", X, 1.0) is X
     assert apply("identity", X) is X
     assert apply("neg", apply("neg", X)) is X
-    assert affine(apply("add", apply("mul", apply("sub", X, 1.0), 3.0), 5.0)) == (3.0, 2.0)
-    assert affine(apply("add", X, apply("mul", X, 2.0))) == (3.0, 0.0)
-    assert affine(apply("sub", X, X)) == (0.0, 0.0)
-    assert affine(apply("div", X, 5.0)) == (0.2, 0.0)
-    assert affine(constant(4.0)) == (0.0, 4.0)
-    assert affine(apply("tanh", X)) is None
+    assert apply("add", apply("mul", apply("sub", X, 1.0), 3.0), 5.0).line == (3.0, 2.0)
+    assert apply("add", X, apply("mul", X, 2.0)).line == (3.0, 0.0)
+    assert apply("sub", X, X).line == (0.0, 0.0)
+    assert apply("div", X, 5.0).line == (0.2, 0.0)
+    assert constant(4.0).line == (0.0, 4.0)
+    assert apply("tanh", X).line is None
     assert apply("mul", X, X) is apply("square", X)
     assert apply("maximum", 0.0, X) is apply("relu", X)
     assert apply("gt", X, 2.0) is apply("lt", 2.0, X)
@@ -43,11 +43,11 @@ def test_algebra() -> None:
 
 
 def test_monotone() -> None:
-    assert is_monotone(apply("relu", apply("neg", X))) == -1
-    assert is_monotone(apply("add", X, apply("tanh", X))) == 1
-    assert is_monotone(apply("sub", X, apply("neg", apply("relu", X)))) == 1
-    assert is_monotone(apply("abs", X)) == 0
-    assert is_monotone(apply("leaky_relu", X, params=(-0.5,))) == 0
+    assert apply("relu", apply("neg", X)).monotone == -1
+    assert apply("add", X, apply("tanh", X)).monotone == 1
+    assert apply("sub", X, apply("neg", apply("relu", X))).monotone == 1
+    assert apply("abs", X).monotone == 0
+    assert apply("leaky_relu", X, params=(-0.5,)).monotone == 0
 
 
 def test_constant_expression_fills_the_array() -> None:
@@ -136,9 +136,9 @@ def test_simplified_is_the_same_function(chain: list[tuple[str, float]]) -> None
             expr, plain = apply(name, expr), direct[name](plain)
     got = evaluate(expr, x)
     np.testing.assert_allclose(got, plain, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(plain).max()))
-    sign = is_monotone(expr)
+    sign = expr.monotone
     if sign:
         assert (np.diff(got) * sign >= -1e-9 * (1.0 + np.abs(got).max())).all()
-    line = affine(expr)
+    line = expr.line
     if line is not None:
         np.testing.assert_allclose(line[0] * x + line[1], plain, rtol=1e-9, atol=1e-9 * (1.0 + np.abs(plain).max()))

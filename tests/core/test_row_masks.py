@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoinit.core.signal import row_masks
-from autoinit.core.signal.row_masks import Lengths, Rows, causal_mask, unchanging
+from autoinit.core.signal import masks
+from autoinit.core.signal.masks import Lengths, Rows, causal_mask, unchanging
 
 
 def by_pairs(mask: np.ndarray, ratio: dict[tuple[int, ...], dict[int, float]]) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +59,7 @@ def test_a_mask_that_cannot_change_is_found_by_its_identity(monkeypatch) -> None
     mask = causal_mask(7, 7)
     assert causal_mask(7, 7) is mask and not mask.flags.writeable
     rows = Rows.of(mask, (2, 3, 7, 7), 3)
-    monkeypatch.setattr(row_masks, "_by_contents", {})
+    monkeypatch.setattr(masks, "_by_contents", {})
     assert Rows.of(mask, (2, 3, 7, 7), 3) is rows
     assert Rows.of(mask, (4, 7, 7), 2) is not rows
 
@@ -90,7 +90,7 @@ def test_lengths_lie_where_their_rows_are() -> None:
 
 def test_values_between_the_nodes() -> None:
     lengths = Lengths(np.arange(0, 300))
-    assert lengths.nodes.size <= row_masks.MOST_LENGTHS
+    assert lengths.nodes.size <= masks.MOST_LENGTHS
     values = lengths.between(lengths.nodes.astype(float) ** 1.5)
     np.testing.assert_allclose(values[1:], np.arange(1, 300) ** 1.5, rtol=1e-12)
     assert values[0] == 0.0

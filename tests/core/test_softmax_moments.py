@@ -10,9 +10,14 @@ import pytest
 
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.gaussian.integrals import analyse
-from autoinit.core.gaussian.softmax_moments import logsumexp_moments, pair_moments, sum_of_squares
+from autoinit.core.gaussian.softmax_moments import logsumexp_moments, pair_moments
 
 SIGMOID = apply("sigmoid", X)
+
+
+def sum_of_squares(n: float, variance: float) -> float:
+    """P₂ = E[Σp²]: n E[p_i p'_i] of a row with itself."""
+    return n * float(pair_moments(n, variance, np.array([variance]))[0])
 
 
 @pytest.mark.parametrize("variance", [1e-12, 1e-4, 0.01, 0.2, 0.26, 1.0, 4.0, 100.0, 1e4, 1e6])

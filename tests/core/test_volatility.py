@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from autoinit.core.gaussian.expression import X, apply
-from autoinit.core.signal.shaken import LARGEST, moments_shifted
 from autoinit.core.signal.signal import Signal, iid
-from autoinit.core.signal.volatility import contracted, scatter, square_covariance, summed
+from autoinit.core.signal.volatility import LARGEST, contracted, moments_shifted, scatter, square_covariance, summed
 from autoinit.rules.contract import linear_map
 
 from ..rules.harness import components

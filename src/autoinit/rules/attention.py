@@ -29,10 +29,9 @@ from ..core.graph.graph import Node
 from ..core.signal.axis_maps import placed
 from ..core.signal.contraction import einsum_moments, matmul_moments
 from ..core.signal.masked_softmax import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
-from ..core.signal.masks import dead_entries
+from ..core.signal.masks import Mask, causal_mask, dead_entries, unchanging
 from ..core.signal.measured import from_array
 from ..core.signal.profiles import Array
-from ..core.signal.row_masks import Mask, causal_mask, unchanging
 from ..core.signal.signal import Signal
 from ..core.signal.volatility import pair_volatility
 from .random import masked

@@ -12,10 +12,11 @@ from math import prod
 import numpy as np
 
 from ..core.graph.graph import Node
+from ..core.signal.axes import settle_singletons
 from ..core.signal.axis_maps import averaged_over, transform
 from ..core.signal.borders import Border, Taps, border, flat_border
 from ..core.signal.profiles import Array
-from ..core.signal.signal import Signal, settle_singletons
+from ..core.signal.signal import Signal
 from ..core.signal.volatility import contracted, over_taps
 from .contract import ByVariance, is_fresh, kept_cross, with_bias
 from .registry import Context, rule

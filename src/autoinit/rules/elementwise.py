@@ -18,9 +18,8 @@ from ..core.signal.merged_axes import fine_of, finely
 from ..core.signal.placed import per_place
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array
-from ..core.signal.shaken import TRUSTED, bounded
 from ..core.signal.signal import Signal, constant
-from ..core.signal.volatility import square_covariance, summed
+from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.gaussian.expression import X
 from ..core.graph.graph import Node
-from ..core.signal.measured import measured
+from ..core.signal.measured import from_array
 from ..core.signal.samples import sample
 from ..core.signal.signal import Signal, constant
 from ..core.signal.volatility import contracted
@@ -92,7 +92,7 @@ def _sampled(node: Node, sources: Sequence[Signal]) -> Signal:
         assert outputs is not None
         if not np.size(outputs[0]):
             continue
-        drawn.append(measured(np.where(np.isfinite(outputs[0]), outputs[0], 0.0)))
+        drawn.append(from_array(np.where(np.isfinite(outputs[0]), outputs[0], 0.0)))
     if not drawn:
         return constant(shape, 0.0)
     return Signal(shape, float(np.mean([s.mean for s in drawn])), np.mean([s.K for s in drawn], axis=0))

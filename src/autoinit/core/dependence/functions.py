@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussian.expression import Expr, X, apply
-from ..gaussian.integrals import cross_analyse
+from ..gaussian.integrals import cross_moments
 from ..signal.signal import Signal
 
 Array = NDArray[np.float64]
@@ -20,8 +20,7 @@ def moment_together(u: Signal, v: Signal) -> Array:
     source = u.source
     if u.expr is X and v.expr is X:
         return source.K
-    both = cross_analyse(u.expr, v.expr, source.mean, source.variance)
-    return np.asarray(both.pair(source.covariance.ravel()), float).reshape(source.K.shape)
+    return cross_moments(u.expr, v.expr, source.mean, source.variance, source.covariance)
 
 
 @lru_cache(maxsize=1024)
@@ -40,9 +39,6 @@ def covariance_of_functions(f: Signal, g: Signal, sources: Array) -> Array:
     spread = sqrt(max(u.variance * v.variance, 0.0))
     if spread <= 0.0:
         return np.zeros_like(sources)
-    together = cross_analyse(
-        of_standard(f.expr, u.mean, sqrt(u.variance)), of_standard(g.expr, v.mean, sqrt(v.variance)), 0.0, 1.0
-    )
+    functions = of_standard(f.expr, u.mean, sqrt(u.variance)), of_standard(g.expr, v.mean, sqrt(v.variance))
     rho = np.clip(sources / spread, -1.0, 1.0)
-    apart = float(np.asarray(together.pair(np.zeros(1))).flat[0])
-    return np.asarray(together.pair(rho.ravel()), float).reshape(sources.shape) - apart
+    return cross_moments(*functions, 0.0, 1.0, rho) - cross_moments(*functions, 0.0, 1.0, np.zeros(()))

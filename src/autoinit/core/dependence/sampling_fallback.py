@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.graph import Node, Reference, Value
-from ..signal.measured import measured
+from ..signal.measured import from_array
 from ..signal.profiles import Profiles
 from ..signal.samples import complex_sample, sample
 from ..signal.signal import Signal
@@ -74,7 +74,7 @@ class Retrace:
                       for v in node.outputs]  # fmt: skip
             if not all(_fits(a, v) for a, v in zip(arrays, node.outputs, strict=True)):
                 return None
-            collected.append([measured(a) for a in arrays if a is not None])
+            collected.append([from_array(a) for a in arrays if a is not None])
             spectra = spectra or [frequency_profiles(a) for a in arrays]
         if not collected:
             return None

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from ..graph.axes_followed import axes_followed
 from ..graph.graph import Constant, Node, Value
 from ..graph.specs import spec_of
-from ..signal.signal import Columns, Signal
+from ..signal.columns import Columns
+from ..signal.signal import Signal
 from .run import Run
 
 MOST_COLUMNS = 64

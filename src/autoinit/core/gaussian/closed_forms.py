@@ -1,198 +1,95 @@
-"""Closed Gaussian moments of the smooth functions that have them.
+"""Closed Gaussian moments of the smooth functions whose integral a quadrature would find late, or not at all.
 
-`*_moments(mean, std, *params)` gives (E f, E f²), or None where the closed form would cancel and
-quadrature is better. `*_pair(mean, var, cov, *params)` gives E[f(u)f(v)], or None likewise.
+With E[f(u)f(v)] as a function of the covariance c of u and v, E f² is its value at c = var.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
-from scipy import special
 
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.piecewise import cumulative, density
-
-Moments = tuple[float, float] | None
-
-_KEEP = 1e-5  # a sum smaller than this share of its terms has lost too many digits
+from .functions import Array
 
 
-def _sum(*terms: float) -> float:
-    """The sum, or NaN if it cancels (or overflows)."""
-    total = math.fsum(terms) if all(map(math.isfinite, terms)) else math.nan
-    return total if abs(total) >= _KEEP * max(map(abs, terms)) else math.nan
+class ClosedForm(Protocol):
+    """Moments of f(u), u ~ N(mean, std²): not finite where the closed form is not usable."""
+
+    def moments(self, mean: float, std: float, /) -> tuple[float, float]:
+        """(E f, E f²)."""
+
+    def pair(self, mean: float, var: float, cov: Array, /) -> Array:
+        """E[f(u)f(v)] at every covariance."""
 
 
-def _checked(first: float, second: float) -> Moments:
-    return (first, second) if math.isfinite(first) and math.isfinite(second) else None
+@dataclass(frozen=True)
+class Formula:
+    """E f of mean and variance, and E[f(u)f(v)] of mean, variance and covariance, as they are in books."""
+
+    first: Callable[[float, float], float]
+    pair: Callable[[float, float, Array], Array]
+
+    def moments(self, mean: float, std: float, /) -> tuple[float, float]:
+        var = std * std
+        return self.first(mean, var), float(self.pair(mean, var, np.asarray(var)))
 
 
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 709.0 else math.inf
+@dataclass(frozen=True)
+class Exponentials:
+    """f(x) = Σ c_k e^{r_k x}, the terms being (c_k, r_k); the rates of sines are imaginary.
+
+    E f = f(m) + Σ c_k e^{r_k m} (e^{r_k² v/2} − 1) and
+    E[f(u)f(v)] = (E f)² + Σ c_j c_k e^{(r_j + r_k) m + (r_j² + r_k²) v/2} (e^{r_j r_k c} − 1):
+    small variances keep their digits.
+    """
+
+    fn: Callable[..., Any]
+    terms: tuple[tuple[complex, complex], ...]
+
+    def moments(self, mean: float, std: float, /) -> tuple[float, float]:
+        var = std * std
+        return self._first(mean, var), float(self.pair(mean, var, np.asarray(var)))
+
+    def _first(self, m: float, v: float) -> float:
+        return float(self.fn(m)) + sum(float((c * _rise(r * m, 0.5 * r * r * v)).real) for c, r in self.terms)
+
+    def pair(self, mean: float, var: float, cov: Array, /) -> Array:
+        total = np.full(np.shape(cov), self._first(mean, var) ** 2)
+        for c, r in self.terms:
+            for d, s in self.terms:
+                total += (c * d * _rise((r + s) * mean + 0.5 * (r * r + s * s) * var, r * s * cov)).real
+        return total
 
 
-# --- exponentials ----------------------------------------------------------------------------------
+def _rise(a: complex, b: Any) -> Any:
+    """e^{a+b} − e^a for real b."""
+    b = np.real(b)
+    return np.where(np.abs(b) < 1.0, np.exp(a) * np.expm1(np.clip(b, -1.0, 1.0)), np.exp(a + b) - np.exp(a))
 
 
-def exp_moments(mean: float, std: float, rate: float = 1.0) -> Moments:
-    m, v = rate * mean, (rate * std) ** 2
-    return _checked(_exp(m + 0.5 * v), _exp(2.0 * (m + v)))
-
-
-def exp_pair(mean: float, var: float, cov: Array, rate: float = 1.0) -> Array:
-    return np.asarray(np.exp(2.0 * rate * mean + rate * rate * (var + cov)))
-
-
-def expm1_moments(mean: float, std: float) -> Moments:
-    """E(e^x−1)² = (e^{2m+2v} − e^{2m+v}) + (e^{m+v/2} − 1)²."""
-    v = std * std
-    if 2.0 * (mean + v) > 700.0:
-        return None
-    first = math.expm1(mean + 0.5 * v)
-    return first, math.exp(2.0 * mean + v) * math.expm1(v) + first * first
-
-
-def expm1_pair(mean: float, var: float, cov: Array) -> Array:
-    return np.asarray(math.exp(2.0 * mean + var) * np.expm1(cov) + math.expm1(mean + 0.5 * var) ** 2)
-
-
-def sin_moments(mean: float, std: float) -> Moments:
-    v = std * std
-    second = 0.5 * -math.expm1(-2.0 * v) + math.exp(-2.0 * v) * math.sin(mean) ** 2
-    return math.exp(-0.5 * v) * math.sin(mean), second
-
-
-def sin_pair(mean: float, var: float, cov: Array) -> Array:
-    """½(e^{−(v−c)} − e^{−(v+c)} cos 2m), as sinh so that small variances keep their digits."""
-    down, up = np.exp(cov - var), np.exp(-cov - var)
-    difference = 2.0 * math.exp(-var) * np.sinh(cov) if var < 300.0 else down - up
-    return np.asarray(0.5 * difference + up * math.sin(mean) ** 2)
-
-
-def cos_moments(mean: float, std: float) -> Moments:
-    v = std * std
-    second = 0.5 * -math.expm1(-2.0 * v) + math.exp(-2.0 * v) * math.cos(mean) ** 2
-    return math.exp(-0.5 * v) * math.cos(mean), second
-
-
-def cos_pair(mean: float, var: float, cov: Array) -> Array:
-    down, up = np.exp(cov - var), np.exp(-cov - var)
-    return np.asarray(0.5 * (down - up) + up * math.cos(mean) ** 2)
-
-
-def sinh_moments(mean: float, std: float) -> Moments:
-    """E sinh² = ½(e^{2v} − 1) + e^{2v} sinh² m."""
-    v = std * std
-    if 2.0 * (abs(mean) + v) > 700.0:
-        return None
-    return math.exp(0.5 * v) * math.sinh(mean), 0.5 * math.expm1(2.0 * v) + math.exp(2.0 * v) * math.sinh(mean) ** 2
-
-
-def sinh_pair(mean: float, var: float, cov: Array) -> Array:
-    return np.asarray(math.exp(var) * np.sinh(cov) + np.exp(var + cov) * math.sinh(mean) ** 2)
-
-
-def cosh_moments(mean: float, std: float) -> Moments:
-    v = std * std
-    if 2.0 * (abs(mean) + v) > 700.0:
-        return None
-    return math.exp(0.5 * v) * math.cosh(mean), 0.5 * math.expm1(2.0 * v) * math.cosh(2.0 * mean) + math.cosh(mean) ** 2
-
-
-def cosh_pair(mean: float, var: float, cov: Array) -> Array:
-    up, down = np.exp(var + cov), np.exp(var - cov)
-    return np.asarray(0.5 * (up + down) + up * math.sinh(mean) ** 2)
-
-
-# --- powers and lines ------------------------------------------------------------------------------
-
-
-def affine_moments(mean: float, std: float, factor: float, offset: float) -> Moments:
-    first = factor * mean + offset
-    return first, first * first + (factor * std) ** 2
-
-
-def affine_pair(mean: float, var: float, cov: Array, factor: float, offset: float) -> Array:
-    return np.asarray((factor * mean + offset) ** 2 + factor * factor * cov)
-
-
-def square_moments(mean: float, std: float) -> Moments:
-    v, s = std * std, mean * mean
-    return s + v, s * s + 6.0 * s * v + 3.0 * v * v
-
-
-def square_pair(mean: float, var: float, cov: Array) -> Array:
-    return np.asarray((mean * mean + var) ** 2 + 2.0 * cov * cov + 4.0 * mean * mean * cov)
-
-
-# --- the normal distribution function inside -------------------------------------------------------
-
-
-def erf_moments(mean: float, std: float) -> Moments:
-    """E erf = erf(m / √(1+2v)); for m = 0, E erf² = (2/π) asin(2v / (1+2v))."""
-    v = std * std
-    if mean:
-        return None
-    return 0.0, math.atan(2.0 * v / math.sqrt(1.0 + 4.0 * v)) * 2.0 / math.pi
-
-
-def erf_pair(mean: float, var: float, cov: Array) -> Array | None:
-    if mean:
-        return None
-    # asin(a) at a = 2c/(1+2v) as an arctangent: 1 - a is known without cancellation.
+def _erf_pair(mean: float, var: float, cov: Array) -> Array:
+    """(2/π) asin(2c / (1+2v)), as an arctangent: 1 minus its argument is known without cancellation."""
     low, high = 1.0 + 2.0 * (var - cov), 1.0 + 2.0 * (var + cov)
-    return np.asarray(np.arctan2(2.0 * cov, np.sqrt(low * high)) * 2.0 / math.pi)
+    return np.asarray(np.arctan2(2.0 * cov, np.sqrt(low * high)) * 2.0 / math.pi) + (math.nan if mean else 0.0)
 
 
-def gelu_moments(mean: float, std: float) -> Moments:
-    """E[xΦ] = mΦ(h) + (v/s)φ(h), h = m/s, s² = 1+v; and with G(m) = E[Φ²] = Φ(h) − 2T(h, 1/√(1+2v))
-    (Owen's T), Stein's lemma twice: E[x²Φ²] = (m²+v)G + 2mvG' + v²G''."""
-    v = std * std
-    s, k = math.sqrt(1.0 + v), math.sqrt(1.0 + 2.0 * v)
-    h = mean / s
-    if h < -1.0:
-        return None
-    phi = density(h)
-    first = _sum(mean * cumulative(h), v / s * phi)
-    big = cumulative(h) - 2.0 * float(special.owens_t(h, 1.0 / k))
-    tilt = cumulative(h / k)
-    slope = 2.0 * phi / s * tilt
-    bend = 2.0 * phi / s * (density(h / k) / (s * k) - h / s * tilt)
-    return _checked(first, _sum((mean * mean + v) * big, 2.0 * mean * v * slope, v * v * bend))
-
-
-def gelu_pair(mean: float, var: float, cov: Array) -> Array | None:
-    """For mean 0: c E[ΦΦ] + (v² + c²(1−v)/(1+v)) E[φφ]."""
-    if mean:
-        return None
-    low, high = 1.0 + var - cov, 1.0 + var + cov
-    root = np.sqrt(low * high)
+def _gelu_pair(mean: float, var: float, cov: Array) -> Array:
+    """c E[ΦΦ] + (v² + c²(1−v)/(1+v)) E[φφ]."""
+    root = np.sqrt((1.0 + var - cov) * (1.0 + var + cov))
     both = 0.25 + np.arctan2(cov, root) / (2.0 * math.pi)
     bump = 1.0 / (2.0 * math.pi * root)
-    return np.asarray(cov * both + (var * var + cov * cov * (1.0 - var) / (1.0 + var)) * bump)
+    made = cov * both + (var * var + cov * cov * (1.0 - var) / (1.0 + var)) * bump
+    return np.asarray(made) + (math.nan if mean else 0.0)
 
 
-# --- exponential linear units ----------------------------------------------------------------------
-
-
-def _tilted(mean: float, std: float, rate: float) -> float:
-    """E[e^{rx}; x < 0] = e^{rm + r²v/2} Φ(−(m + rv)/σ), in scaled form when the exponent is large."""
-    t = (mean + rate * std * std) / std
-    if t > 0.0:
-        return 0.5 * math.exp(-0.5 * (mean / std) ** 2) * float(special.erfcx(t * math.sqrt(0.5)))
-    return _exp(rate * mean + 0.5 * (rate * std) ** 2) * cumulative(-t)
-
-
-def elu_moments(mean: float, std: float, alpha: float, scale: float, input_scale: float) -> Moments:
-    if input_scale <= 0.0 or abs(mean) > 30.0 * std:
-        return None
-    h = mean / std
-    up, phi = cumulative(h), density(h)
-    one, two, none = _tilted(mean, std, input_scale), _tilted(mean, std, 2.0 * input_scale), cumulative(-h)
-    linear = _sum(mean * up, std * phi)
-    linear_square = _sum((mean * mean + std * std) * up, mean * std * phi)
-    negative, negative_square = _sum(one, -none), _sum(two, -2.0 * one, none)
-    first = _sum(linear, alpha * negative)
-    return _checked(scale * first, scale * scale * (linear_square + alpha * alpha * negative_square))
+SQUARE = Formula(
+    lambda m, v: m * m + v,
+    lambda m, v, c: np.asarray((m * m + v) ** 2 + 2.0 * c * c + 4.0 * m * m * c),
+)
+ERF = Formula(lambda m, v: 0.0, _erf_pair)
+"""For a mean of 0, and not a number otherwise."""
+GELU = Formula(lambda m, v: v / math.sqrt(2.0 * math.pi * (1.0 + v)), _gelu_pair)
+"""For a mean of 0, and not a number otherwise."""

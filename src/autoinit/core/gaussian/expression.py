@@ -10,29 +10,26 @@ import itertools
 import math
 import threading
 import weakref
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from autoinit.core.gaussian.activations import FUNCTIONS, Function
-from autoinit.core.gaussian.functions import Array
+from .activations import FUNCTIONS
+from .functions import Array
 
 _SOURCE, _CONSTANT = "x", "constant"
 _KEEP_PROGRAM = 256
 
-
-class Step(NamedTuple):
-    """One evaluation: slot `target` = function of the slots `sources`; `done` are not needed afterwards."""
-
-    target: int
-    function: Function
-    sources: tuple[int, ...]
-    params: tuple[float, ...]
-    done: tuple[int, ...]
+Program = list[tuple[str, tuple[int, ...], tuple[float, ...]]]
+"""For each node, arguments first: its name, the places of its arguments in this list, its parameters."""
 
 
 class Expr:
-    """An immutable node. Make one with `X`, `constant` and `apply` only."""
+    """An immutable node. Make one with `X`, `constant` and `apply` only.
+
+    line: (a, b) if the expression is exactly a X + b (a constant is 0 X + b), else None.
+    monotone: +1 if it never falls with X, -1 if it never rises, 0 if neither is known.
+    """
 
     __slots__ = ("__weakref__", "args", "depth", "key", "line", "monotone", "name", "params", "program")
 
@@ -43,7 +40,7 @@ class Expr:
     depth: int
     monotone: int
     line: tuple[float, float] | None
-    program: tuple[Step, ...] | None
+    program: Program | None
 
     def __repr__(self) -> str:
         if self.depth > 20:
@@ -56,7 +53,7 @@ class Expr:
         return f"{self.name}({', '.join(inner)})"
 
     def __reduce__(self) -> Any:
-        return _rebuild, (_flatten(self),)
+        return _rebuild, (_program(self),)
 
 
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
@@ -75,8 +72,7 @@ def _intern(name: str, args: tuple[Expr, ...], params: tuple[float, ...]) -> Exp
         made.key = next(_next_key)
         made.depth = 1 + max((arg.depth for arg in args), default=-1)
         made.program = None
-        made.line = _line_of(name, args, params)
-        made.monotone = _monotone_of(name, args, params)
+        made.line, made.monotone = _line_of(name, args, params), _monotone_of(name, args, params)
         _interned[identity] = made
         return made
 
@@ -131,7 +127,7 @@ def apply(name: str, *args: Expr | float, params: tuple[float, ...] = ()) -> Exp
         raise ValueError(f"{name} takes {function.arity} arguments, received {len(args)}")
     full = function.with_defaults(tuple(params))
     nodes = tuple(arg if isinstance(arg, Expr) else constant(arg) for arg in args)
-    if all(node.name == _CONSTANT for node in nodes):
+    if all(map(is_constant, nodes)):
         with np.errstate(all="ignore"):
             value = function.fn(*(np.float64(node.params[0]) for node in nodes), *full)
         return constant(float(value))
@@ -153,13 +149,14 @@ def line(expr: Expr, factor: float, offset: float) -> Expr:
     return _intern("affine", (expr,), (factor + 0.0, offset + 0.0))
 
 
-def _split(expr: Expr) -> tuple[Expr, float, float]:
+def split(expr: Expr) -> tuple[Expr, float, float]:
     """expr as factor * core + offset."""
     if expr.name == "affine":
         return expr.args[0], expr.params[0], expr.params[1]
     return expr, 1.0, 0.0
 
 
+_POWERS = {1.0: "identity", 2.0: "square", 0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"}
 _FLIPPED = {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge", "eq": "eq", "ne": "ne"}
 
 
@@ -194,20 +191,9 @@ def _simplify_unary(name: str, node: Expr, params: tuple[float, ...]) -> Expr | 
         return node
     if name in ("clamp", "hardtanh") and params == (0.0, math.inf):
         return apply("relu", node)
-    if name == "relu" and node.name in (
-        "relu",
-        "relu6",
-        "abs",
-        "square",
-        "sigmoid",
-        "exp",
-        "sqrt",
-        "hardsigmoid",
-    ):
+    if name == "relu" and node.name in ("relu", "relu6", "abs", "square", "sigmoid", "exp", "sqrt", "hardsigmoid"):
         return node
-    if name == "abs" and node.name == "abs":
-        return node
-    return None
+    return node if name == node.name == "abs" else None
 
 
 def _simplify_right(name: str, x: Expr, c: float) -> Expr | None:
@@ -229,10 +215,9 @@ def _simplify_right(name: str, x: Expr, c: float) -> Expr | None:
     if name in _FLIPPED:
         return apply(f"{name}_scalar", x, params=(c,))
     if name == "pow":
-        special = {0.0: None, 1.0: "identity", 2.0: "square", 0.5: "sqrt", -1.0: "reciprocal", -0.5: "rsqrt"}
         if c == 0.0:
             return constant(1.0)
-        known = special.get(c)
+        known = _POWERS.get(c)
         return apply(known, x) if known else apply("power_scalar", x, params=(c,))
     return None
 
@@ -256,8 +241,8 @@ def _simplify_left(name: str, c: float, x: Expr) -> Expr | None:
 
 def _simplify_same(name: str, left: Expr, right: Expr) -> Expr | None:
     """Both sides are lines of the same thing."""
-    core, a, b = _split(left)
-    other, c, d = _split(right)
+    core, a, b = split(left)
+    other, c, d = split(right)
     if core is not other:
         return None
     if name == "add":
@@ -274,18 +259,8 @@ def _simplify_same(name: str, left: Expr, right: Expr) -> Expr | None:
     return None
 
 
-def affine(expr: Expr) -> tuple[float, float] | None:
-    """(a, b) if the expression is exactly a X + b (a constant is 0 X + b), else None."""
-    return expr.line
-
-
-def is_monotone(expr: Expr) -> int:
-    """+1 if the expression never falls with X, -1 if it never rises, 0 if neither is known."""
-    return expr.monotone
-
-
-def _order(expr: Expr) -> list[Expr]:
-    """Every node below the expression once, arguments first, without recursion."""
+def nodes_below(expr: Expr) -> list[Expr]:
+    """Every node of the expression once, arguments before their users, without recursion."""
     seen: set[int] = set()
     ordered: list[Expr] = []
     stack: list[tuple[Expr, bool]] = [(expr, False)]
@@ -300,60 +275,33 @@ def _order(expr: Expr) -> list[Expr]:
     return ordered
 
 
-def nodes_below(expr: Expr) -> list[Expr]:
-    """Every node of the expression once, arguments before their users."""
-    return _order(expr)
-
-
 def evaluate(expr: Expr, x: Array) -> Array:
     """The value of the expression at every entry of x."""
     x = np.asarray(x, dtype=np.float64)
-    program, leaves, size = _compile(expr)
-    slots: list[Any] = [None] * size
-    for slot, value in leaves:
-        slots[slot] = x if value is None else value
+    values: list[Any] = []
     with np.errstate(all="ignore"):
-        for target, function, sources, params, done in program:
-            if len(sources) == 1:
-                slots[target] = function.fn(slots[sources[0]], *params)
+        for name, args, params in _program(expr):
+            if args:
+                values.append(FUNCTIONS[name].fn(*[values[arg] for arg in args], *params))
             else:
-                slots[target] = function.fn(*[slots[s] for s in sources], *params)
-            for slot in done:
-                slots[slot] = None
-    result = np.asarray(slots[size - 1], dtype=np.float64)
+                values.append(x if name == _SOURCE else np.float64(params[0]))
+    result = np.asarray(values[-1], dtype=np.float64)
     return result if result.shape == x.shape else np.broadcast_to(result, x.shape).copy()
 
 
-def _compile(expr: Expr) -> Any:
+def _program(expr: Expr) -> Program:
     if expr.program is not None:
         return expr.program
-    ordered = _order(expr)
-    slot = {node.key: i for i, node in enumerate(ordered)}
-    last = {slot[arg.key]: i for i, node in enumerate(ordered) for arg in node.args}
-    dead: dict[int, list[int]] = {}
-    for used, at in last.items():
-        dead.setdefault(at, []).append(used)
-    leaves, steps = [], []
-    for i, node in enumerate(ordered):
-        if node.args:
-            sources = tuple(slot[arg.key] for arg in node.args)
-            steps.append(Step(i, FUNCTIONS[node.name], sources, node.params, tuple(dead.get(i, ()))))
-        else:
-            leaves.append((i, None if node.name == _SOURCE else np.float64(node.params[0])))
-    compiled = (tuple(steps), tuple(leaves), len(ordered))
-    if len(ordered) <= _KEEP_PROGRAM:
-        expr.program = compiled  # type: ignore[assignment]
-    return compiled
-
-
-def _flatten(expr: Expr) -> list[tuple[str, tuple[int, ...], tuple[float, ...]]]:
-    ordered = _order(expr)
+    ordered = nodes_below(expr)
     place = {node.key: i for i, node in enumerate(ordered)}
-    return [(node.name, tuple(place[arg.key] for arg in node.args), node.params) for node in ordered]
+    program = [(node.name, tuple(place[arg.key] for arg in node.args), node.params) for node in ordered]
+    if len(program) <= _KEEP_PROGRAM:
+        expr.program = program
+    return program
 
 
-def _rebuild(flat: list[tuple[str, tuple[int, ...], tuple[float, ...]]]) -> Expr:
+def _rebuild(program: Program) -> Expr:
     made: list[Expr] = []
-    for name, args, params in flat:
+    for name, args, params in program:
         made.append(_intern(name, tuple(made[i] for i in args), params))
     return made[-1]

@@ -11,11 +11,10 @@ import math
 
 import numpy as np
 
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.quadrature import MORE_HERMITE, Quadrature
+from .functions import Array
+from .quadrature import MORE_HERMITE, Quadrature, legendre_panels
 
-_LEVELS, _LEVEL_WEIGHTS = np.polynomial.legendre.leggauss(20)
-_LEVELS, _LEVEL_WEIGHTS = 0.5 * (_LEVELS + 1.0), 0.5 * _LEVEL_WEIGHTS
+_LEVELS, _LEVEL_WEIGHTS = legendre_panels((0.0, 1.0), 20)
 _MOST_NODES = 8000
 _ENOUGH = 3e-5  # share of E[fg] that may be left to the power law before more coefficients are computed
 

@@ -12,16 +12,19 @@ from functools import lru_cache
 
 import numpy as np
 
-from autoinit.core.gaussian.activations import FUNCTIONS, Function
-from autoinit.core.gaussian.expression import Expr, evaluate
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.hermite import PairSeries, pair_series
-from autoinit.core.gaussian.panels import panel_marks
-from autoinit.core.gaussian.quadrature import Quadrature, integrate
-
 from ..lazy import lazy
+from .activations import FUNCTIONS
+from .closed_forms import ClosedForm
+from .expression import Expr, evaluate, is_constant, split
+from .functions import Array
+from .hermite import PairSeries, pair_series
+from .panels import panel_marks
+from .piecewise import PiecewiseLinear
+from .quadrature import LARGEST, Quadrature, integrate
 
 _CACHE_SIZE = 8192
+Line = tuple[float, float]
+Function = Callable[[Array], Array]
 
 
 class Analysis:
@@ -29,38 +32,27 @@ class Analysis:
 
     mean: float
     second: float
-    problem: str | None
+    problem: str | None = None
 
-    def __init__(
-        self,
-        source_mean: float,
-        source_var: float,
-        function: Callable[[Array], Array],
-        marks: Sequence[float],
-    ):
-        self.source_mean, self.source_var = source_mean, source_var
+    def __init__(self, mean: float, var: float, function: Function, marks: Callable[[], Sequence[float]] = list):
+        self.source_mean, self.source_var = mean, var
         self._function, self._marks = function, marks
-        self.problem = None
 
     @lazy
     def quadrature(self) -> Quadrature:
         mean, std = self.source_mean, math.sqrt(self.source_var)
-        return integrate(lambda z: self._function(mean + std * z)[None], self._marks)
-
-    @lazy
-    def _hermite(self) -> Array:
-        return np.asarray(self.quadrature.hermite()[0])
+        return integrate(lambda z: self._function(mean + std * z)[None], self._marks())
 
     @lazy
     def _series(self) -> PairSeries:
         return pair_series(self.quadrature, 0, 0, self.second)
 
-    def integrate(self) -> None:
-        """Fill in the moments from the quadrature."""
-        quadrature = self.quadrature
-        self.mean = float(quadrature.mean()[0])
-        self.second = float(quadrature.products()[0, 0])
-        self.problem = quadrature.problem
+    def integrated(self) -> Analysis:
+        """With the moments of the quadrature."""
+        self.mean = float(self.quadrature.mean()[0])
+        self.second = float(self.quadrature.products()[0, 0])
+        self.problem = self.quadrature.problem
+        return self
 
     @lazy
     def variance(self) -> float:
@@ -68,9 +60,6 @@ class Analysis:
         difference = self.second - self.mean * self.mean
         if self.source_var == 0.0 or difference > 1e-6 * self.second:
             return max(difference, 0.0)
-        return self._central_variance()
-
-    def _central_variance(self) -> float:
         centred = self.quadrature.values[0] - self.quadrature.mean()[0]
         return float(self.quadrature.weight @ (centred * centred))
 
@@ -86,20 +75,16 @@ class Analysis:
         """E f', by Stein's lemma E[f(v)(v − m)] / var."""
         if self.source_var == 0.0:
             return 0.0
-        return float(self._hermite[1]) / math.sqrt(self.source_var)
+        return float(self.quadrature.hermite()[0, 1]) / math.sqrt(self.source_var)
 
     def cross(self, cov: Array) -> Array:
         """E[u f(v)] = m E f + cov E f' at every covariance of u and v."""
-        cov = np.asarray(cov, dtype=np.float64)
-        clipped = np.clip(cov, -self.source_var, self.source_var)
+        clipped = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
         return np.asarray(self.source_mean * self.mean + clipped * self.mean_slope)
 
     @lazy
     def slope(self) -> float:
         """d log E f² / d log var = E[f² (z² − 1)] / (2 E f²)."""
-        return self._slope_by_quadrature()
-
-    def _slope_by_quadrature(self) -> float:
         if self.source_var == 0.0:
             return 0.0 if self.second else 1.0
         if self.second <= 0.0:
@@ -109,154 +94,50 @@ class Analysis:
 
 
 class _ClosedAnalysis(Analysis):
-    """A table function of a line, f(aX + b), scaled and shifted: α f + β."""
+    """scale · f(factor · X + offset) + shift with a table function f that has a closed form."""
 
-    def __init__(
-        self,
-        shape: _Single,
-        mean: float,
-        var: float,
-        function: Callable[[Array], Array],
-        marks: Sequence[float],
-    ):
+    def __init__(self, form: ClosedForm, line: Line, outer: Line, mean: float, var: float, function: Function,
+                 marks: Callable[[], Sequence[float]]):  # fmt: skip
         super().__init__(mean, var, function, marks)
-        self.shape = shape
-        self.inner_mean = shape.factor * mean + shape.offset
-        self.inner_std = abs(shape.factor) * math.sqrt(var)
-        self.inner_var = shape.factor * shape.factor * var
+        self.form, (self.factor, offset), (self.scale, self.shift) = form, line, outer
+        self.inner_mean, self.inner_std = self.factor * mean + offset, abs(self.factor) * math.sqrt(var)
+        self.mean, self.second, self.usable = self._moments()
 
-    def try_closed(self) -> bool:
-        inner = self.shape.moments(self.inner_mean, self.inner_std)
-        if inner is None:
-            return False
-        self.inner = inner
-        scale, shift = self.shape.scale, self.shape.shift
-        first, second = inner
-        self.mean = scale * first + shift
-        self.second = scale * scale * second
-        if shift:
-            self.second = scale * scale * max(second - first * first, 0.0) + self.mean * self.mean
-        if not (math.isfinite(self.mean) and math.isfinite(self.second)):
-            return False
-        return self.second >= 1e-6 * scale * scale * second or second == 0.0
+    def _moments(self, stretch: float = 1.0) -> tuple[float, float, bool]:
+        """Mean and second moment where the standard deviation is stretched, and whether they did not cancel."""
+        with np.errstate(all="ignore"):
+            try:
+                first, second = self.form.moments(self.inner_mean, self.inner_std * stretch)
+            except OverflowError:
+                return math.nan, math.nan, False
+        mean, square = self.scale * first + self.shift, self.scale * self.scale
+        made = square * second
+        if self.shift:
+            made = square * max(second - first * first, 0.0) + mean * mean
+        usable = math.isfinite(mean) and math.isfinite(made) and (made >= 1e-6 * square * second or second == 0.0)
+        return mean, made, usable
 
     def pair(self, cov: Array) -> Array:
         cov = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
-        inner = self.shape.pair(self.inner_mean, self.inner_var, self.shape.factor**2 * cov)
-        if inner is None:
+        with np.errstate(all="ignore"):
+            inner = self.form.pair(self.inner_mean, self.factor**2 * self.source_var, self.factor**2 * cov)
+        if not np.isfinite(inner).all():
             return super().pair(cov)
-        scale, shift = self.shape.scale, self.shape.shift
-        if shift:
-            inner = scale * scale * inner + 2.0 * scale * shift * self.inner[0] + shift * shift
-        else:
-            inner = scale * scale * inner
-        return np.where(cov >= self.source_var, self.second, inner)
+        made = self.scale**2 * inner + self.shift * (2.0 * self.mean - self.shift)
+        return np.where(cov >= self.source_var, self.second, made)
 
     @lazy
     def mean_slope(self) -> float:
-        pieces = self.shape.function.pieces
-        if pieces is not None:
-            slope = pieces(*self.shape.params).mean_slope(self.inner_mean, self.inner_std)
-            return self.shape.scale * self.shape.factor * slope
-        return float(self._hermite[1]) / math.sqrt(self.source_var)
+        if isinstance(self.form, PiecewiseLinear):
+            return self.scale * self.factor * self.form.mean_slope(self.inner_mean, self.inner_std)
+        return float(self.quadrature.hermite()[0, 1]) / math.sqrt(self.source_var)
 
     @lazy
     def slope(self) -> float:
         """By a central difference of the closed form in log var."""
         step = 1e-4
-        seconds = []
-        for change in (step, -step):
-            moments = self.shape.moments(self.inner_mean, self.inner_std * math.exp(0.5 * change))
-            if moments is None or moments[1] <= 0.0:
-                break
-            first, second = moments
-            scale, shift = self.shape.scale, self.shape.shift
-            seconds.append(scale * scale * second + 2.0 * scale * shift * first + shift * shift)
-        if len(seconds) < 2 or min(seconds) <= 0.0:
-            return self._slope_by_quadrature()
-        return math.log(seconds[0] / seconds[1]) / (2.0 * step)
-
-
-class _Single:
-    """expr = scale · f(factor · X + offset) + shift with one table function f that has closed moments."""
-
-    __slots__ = ("factor", "function", "offset", "params", "scale", "shift")
-
-    def __init__(
-        self,
-        function: Function,
-        params: tuple[float, ...],
-        line: tuple[float, float],
-        outer: tuple[float, float],
-    ):
-        self.function, self.params = function, params
-        self.factor, self.offset = line
-        self.scale, self.shift = outer
-
-    def moments(self, mean: float, std: float) -> tuple[float, float] | None:
-        if self.function.moments is None:
-            return None
-        try:
-            return self.function.moments(mean, std, *self.params)
-        except OverflowError:
-            return None
-
-    def pair(self, mean: float, var: float, cov: Array) -> Array | None:
-        if self.function.pair is None:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                result = self.function.pair(mean, var, cov, *self.params)
-        except OverflowError:
-            return None
-        return result if result is not None and bool(np.isfinite(result).all()) else None
-
-
-def _single(expr: Expr) -> _Single | None:
-    outer = (1.0, 0.0)
-    if expr.name == "affine":
-        outer, expr = (expr.params[0], expr.params[1]), expr.args[0]
-    if len(expr.args) != 1 or expr.args[0].line is None:
-        return None
-    function = FUNCTIONS[expr.name]
-    return _Single(function, expr.params, expr.args[0].line, outer) if function.moments is not None else None
-
-
-def _point(value: float, mean: float, var: float, function: Callable[[Array], Array]) -> Analysis:
-    result = Analysis(mean, var, function, ())
-    if math.isfinite(value) and abs(value) < 1e60:
-        result.mean, result.second = value, value * value
-        return result
-    finite = 0.0 if math.isnan(value) else math.copysign(min(abs(value), 1e60), value)
-    result.mean, result.second = finite, finite * finite
-    result.problem = f"its value at {mean:.4g} is {value:.4g}"
-    return result
-
-
-class _LineAnalysis(Analysis):
-    """aX + b, and constants."""
-
-    def __init__(self, factor: float, offset: float, mean: float, var: float, function: Callable[[Array], Array]):
-        super().__init__(mean, var, function, ())
-        self.factor = factor
-        self.mean = factor * mean + offset
-        self.second = self.mean * self.mean + factor * factor * var
-
-    @lazy
-    def variance(self) -> float:
-        return self.factor * self.factor * self.source_var
-
-    @lazy
-    def mean_slope(self) -> float:
-        return self.factor
-
-    @lazy
-    def slope(self) -> float:
-        return self.variance / self.second if self.second else 0.0
-
-    def pair(self, cov: Array) -> Array:
-        cov = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
-        return np.asarray(self.mean * self.mean + self.factor * self.factor * cov)
+        (_, up, _), (_, down, _) = self._moments(math.exp(0.5 * step)), self._moments(math.exp(-0.5 * step))
+        return math.log(up / down) / (2.0 * step) if down > 0.0 and up < math.inf else 0.0
 
 
 def _check(mean: float, var: float) -> None:
@@ -272,113 +153,89 @@ def analyse(expr: Expr, mean: float, var: float) -> Analysis:
 @lru_cache(maxsize=_CACHE_SIZE)
 def _analyse(expr: Expr, mean: float, var: float) -> Analysis:
     _check(mean, var)
+    std = math.sqrt(var)
 
     def function(x: Array) -> Array:
         return evaluate(expr, x)
 
-    if expr.line is not None:
-        factor, offset = expr.line
-        line = _LineAnalysis(factor, offset, mean, var, function)
-        if math.isfinite(line.second):
-            return line
-        return _point(line.mean, mean, var, function)
-    std = math.sqrt(var)
-    if mean + 0.1 * std == mean:
-        return _point(float(evaluate(expr, np.array([mean]))[0]), mean, 0.0, function)
-    marks = _Lazy(lambda: panel_marks(expr, mean, std))
-    single = _single(expr)
-    if single is not None:
-        closed = _ClosedAnalysis(single, mean, var, function, marks)
-        if closed.try_closed():
+    def marks() -> list[float]:
+        return panel_marks(expr, mean, std)
+
+    if mean + 0.1 * std == mean or is_constant(expr):
+        return _point(mean, function)
+    known = _closed_form(expr)
+    if known is not None:
+        closed = _ClosedAnalysis(*known, mean, var, function, marks)
+        if closed.usable:
             return closed
-    result = Analysis(mean, var, function, marks)
-    result.integrate()
+    result = Analysis(mean, var, function, marks).integrated()
     if result.problem is not None:
-        result.problem = f"{_describe(expr)} of N({mean:.4g}, {var:.4g}): {result.problem}"
+        text = repr(expr)
+        text = text if len(text) <= 80 else text[:77] + "..."
+        result.problem = f"{text} of N({mean:.4g}, {var:.4g}): {result.problem}"
     return result
 
 
-class _Lazy(Sequence[float]):
-    """A list that is made when it is first read."""
-
-    def __init__(self, make: Callable[[], list[float]]):
-        self._make = make
-
-    @lazy
-    def _items(self) -> list[float]:
-        return self._make()
-
-    def __getitem__(self, index):  # type: ignore[no-untyped-def]
-        return self._items[index]
-
-    def __len__(self) -> int:
-        return len(self._items)
+def _closed_form(expr: Expr) -> tuple[ClosedForm, Line, Line] | None:
+    """A closed form f with expr = scale · f(factor · X + offset) + shift, and both lines."""
+    if expr.line is not None:
+        return PiecewiseLinear((), expr.line[:1], expr.line[1:]), (1.0, 0.0), (1.0, 0.0)
+    inner, scale, shift = split(expr)
+    if len(inner.args) != 1 or inner.args[0].line is None:
+        return None
+    closed = FUNCTIONS[inner.name].closed
+    return None if closed is None else (closed(*inner.params), inner.args[0].line, (scale, shift))
 
 
-def _describe(expr: Expr) -> str:
-    text = repr(expr)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _point(place: float, function: Function) -> Analysis:
+    result = Analysis(place, 0.0, function)
+    value = float(function(np.array([place]))[0])
+    result.mean = 0.0 if math.isnan(value) else min(max(value, -LARGEST), LARGEST)
+    result.second = result.mean * result.mean
+    if value != result.mean:
+        result.problem = f"its value at {place:.4g} is {value:.4g}"
+    return result
 
 
-def analyse_callable(f: Callable[[Array], Array], mean: float, var: float, kinks: Sequence[float] = ()) -> Analysis:
+def analyse_callable(f: Function, mean: float, var: float, kinks: Sequence[float] = ()) -> Analysis:
     """The moments of any vectorised function for u ~ N(mean, var); not cached."""
     _check(mean, var)
+    std = math.sqrt(var)
 
     def function(x: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.broadcast_to(np.asarray(f(x), dtype=np.float64), x.shape)
 
+    def marks() -> list[float]:
+        exact = [(kink - mean) / std for kink in kinks]
+        if std > 4.0:  # what happens about 0 happens on a scale of its own
+            widths = [s * 4.0**n / std for n in range(40) for s in (-1.0, 1.0) if 4.0**n < std]
+            exact = [centre + width for centre in [*exact, -mean / std] for width in (0.0, *widths)]
+        return exact
+
     if var == 0.0:
-        return _point(float(function(np.array([float(mean)]))[0]), float(mean), 0.0, function)
-    std = math.sqrt(var)
-    features = [(kink - mean) / std for kink in kinks] + [-mean / std]
-    exact = list(features)
-    if std > 4.0:
-        for centre in features:
-            exact += [centre + s * 4.0**n / std for n in range(40) for s in (-1.0, 1.0) if 4.0**n < std]
-    result = Analysis(float(mean), float(var), function, exact if std > 4.0 else exact[: len(kinks)])
-    result.integrate()
-    return result
+        return _point(float(mean), function)
+    return Analysis(float(mean), float(var), function, marks).integrated()
 
 
-class CrossAnalysis:
-    """E[f(u)g(v)] for two expressions of jointly Gaussian u and v with a common mean and variance."""
-
-    def __init__(self, f: Expr, g: Expr, mean: float, var: float):
-        self.source_var = var
-        self.first, self.second = analyse(f, mean, var), analyse(g, mean, var)
-        self._series: PairSeries | None = None
-        self._same = self.first if f is g else None
-        self._line = None
-        for line, other in ((f.line, self.second), (g.line, self.first)):
-            if line is not None:
-                self._line, self._other = line, other
-        if var == 0.0 or self._same is not None or self._line is not None:
-            return
-        std = math.sqrt(var)
-        marks = panel_marks(f, mean, std) + panel_marks(g, mean, std)
-        both = integrate(lambda z: np.stack([evaluate(f, mean + std * z), evaluate(g, mean + std * z)]), marks)
-        self._series = pair_series(both, 0, 1, float(both.products()[0, 1]))
-
-    def pair(self, cov: Array) -> Array:
-        """E[f(u)g(v)] at every covariance of u and v."""
-        cov = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
-        if self._same is not None:
-            return self._same.pair(cov)
-        if self._line is not None:
-            factor, offset = self._line
-            return np.asarray(factor * self._other.cross(cov) + offset * self._other.mean)
-        if self._series is None:
-            return np.full(cov.shape, self.first.mean * self.second.mean)
-        return self._series(cov / self.source_var)
-
-
-def cross_analyse(f: Expr, g: Expr, mean: float, var: float) -> CrossAnalysis:
-    """The joint moments of two expressions, E[f(u)g(v)] at any covariance including cov = var."""
-    return _cross(f, g, float(mean), float(var))
+def cross_moments(f: Expr, g: Expr, mean: float, var: float, cov: Array) -> Array:
+    """E[f(u)g(v)] for jointly Gaussian u and v of a common mean and variance, at every covariance of them."""
+    cov = np.clip(np.asarray(cov, dtype=np.float64), -var, var)
+    if f is g:
+        return analyse(f, mean, var).pair(cov)
+    for line, other in ((g.line, f), (f.line, g)):
+        if line is not None:
+            found = analyse(other, mean, var)
+            return np.asarray(line[0] * found.cross(cov) + line[1] * found.mean)
+    if var == 0.0:
+        return np.full(cov.shape, analyse(f, mean, var).mean * analyse(g, mean, var).mean)
+    return _cross_series(f, g, float(mean), float(var))(cov / var)
 
 
 @lru_cache(maxsize=_CACHE_SIZE // 4)
-def _cross(f: Expr, g: Expr, mean: float, var: float) -> CrossAnalysis:
+def _cross_series(f: Expr, g: Expr, mean: float, var: float) -> PairSeries:
     _check(mean, var)
-    return CrossAnalysis(f, g, mean, var)
+    std = math.sqrt(var)
+    marks = panel_marks(f, mean, std) + panel_marks(g, mean, std)
+    both = integrate(lambda z: np.stack([evaluate(f, mean + std * z), evaluate(g, mean + std * z)]), marks)
+    return pair_series(both, 0, 1, float(both.products()[0, 1]))

@@ -24,22 +24,16 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian import quadrature
-from autoinit.core.gaussian.expression import Expr, evaluate
-from autoinit.core.gaussian.functions import Array
-from autoinit.core.gaussian.integrals import analyse
-from autoinit.core.gaussian.panels import panel_marks
+from . import quadrature
+from .expression import Expr, evaluate, is_constant
+from .functions import Array
+from .integrals import analyse
+from .panels import panel_marks
+from .quadrature import LARGEST, legendre_panels
 
 _CACHE_SIZE = 2048
-_HUGE = 1e60
 _E_STEP = 17.0 / 400
 _ORDERS = 12
-
-
-def _legendre_on(edges: Array, order: int) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(order)
-    half = 0.5 * np.diff(edges)[:, None]
-    return (edges[:-1, None] + half * (nodes + 1.0)).ravel(), (half * weights).ravel()
 
 
 def _extreme_range(k: int) -> tuple[float, float]:
@@ -55,7 +49,7 @@ def _extreme_law(k: int, marks: tuple[float, ...] = ()) -> tuple[Array, Array]:
     low, high = _extreme_range(k)
     inner = [mark for mark in marks if low < mark < high]
     edges = np.unique(np.concatenate([np.linspace(low, high, 5), inner]))
-    e, weight = _legendre_on(edges, 16)
+    e, weight = legendre_panels(edges, 16)
     weight = weight * np.exp(-0.5 * e * e + (k - 1) * special.log_ndtr(e))
     return e, weight / weight.sum()
 
@@ -78,16 +72,16 @@ def extreme_correlation(k: int, tau: float) -> float:
     if k == 1 or tau in (0.0, 1.0):
         return tau
     low, high = _extreme_range(k)
-    x, weight = _legendre_on(np.linspace(max(low, -6.0), min(high, 8.0), 4), 16)
-    nodes, weights = np.polynomial.legendre.leggauss(20)
+    x, weight = legendre_panels(np.linspace(max(low, -6.0), min(high, 8.0), 4), 16)
     angle = math.asin(tau)
-    sin = np.sin(0.5 * angle * (nodes + 1.0))
+    nodes, weights = legendre_panels((0.0, angle), 20)
+    sin = np.sin(nodes)
     square = 2.0 * (1.0 - sin) * (1.0 + sin)
     rows, columns = np.triu_indices(x.size)
     a, b = x[rows], x[columns]
     with np.errstate(under="ignore"):
         exponent = -np.multiply.outer((a - b) ** 2, 1.0 / square) - np.multiply.outer(a * b, 1.0 / (1.0 + sin))
-        joint = np.exp(exponent) @ (0.5 * angle * weights) / (2.0 * math.pi)
+        joint = np.exp(exponent) @ weights / (2.0 * math.pi)
     logs = special.log_ndtr(x)
     apart = np.exp(logs[rows] + logs[columns])
     together = np.minimum(np.maximum(apart + joint, 0.0), np.exp(np.minimum(logs[rows], logs[columns])))
@@ -102,12 +96,9 @@ def _extreme_hermite(k: int) -> tuple[Array, Array]:
     e, p = _extreme_law(k)
     zeta = special.ndtri_exp(k * special.log_ndtr(e))
     basis = quadrature.hermite_functions(np.clip(zeta, -9.0, 9.0))[:_ORDERS]
-    rows = [basis[0]]
-    for n in range(1, _ORDERS):  # orthonormal on these very nodes
-        row = basis[n] - sum(((row * p) @ basis[n]) * row for row in rows)
-        rows.append(row / math.sqrt(float(p @ (row * row))))
-    table = np.stack(rows)
-    return (table * p).T, (table * p) @ e
+    q, r = np.linalg.qr((basis * np.sqrt(p)).T)  # orthonormal on these very nodes
+    weighted = q * np.sign(np.diag(r)) * np.sqrt(p)[:, None]
+    return weighted, weighted.T @ e
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -176,16 +167,12 @@ class _Conditional:
 
 @lru_cache(maxsize=1)
 def _coarse_rows() -> tuple[Array, Array, Array]:
-    z, weight = _legendre_on(np.linspace(-6.0, 6.0, 3), 16)
-    weight = weight * np.exp(-0.5 * z * z)
+    z, weight = quadrature.normal_panels((-6.0, 0.0, 6.0), 16)
     return z, weight / weight.sum(), quadrature.hermite_functions(z)[:24]
 
 
 def _safe(expr: Expr, x: Array) -> Array:
-    values = evaluate(expr, x)
-    if np.isfinite(values).all():
-        return np.clip(values, -_HUGE, _HUGE)
-    return np.clip(np.nan_to_num(values, nan=0.0, posinf=_HUGE, neginf=-_HUGE), -_HUGE, _HUGE)
+    return np.clip(np.nan_to_num(evaluate(expr, x), posinf=np.inf, neginf=-np.inf), -LARGEST, LARGEST)
 
 
 def _narrowed(e: Array, k: int, within: float) -> Array:
@@ -213,41 +200,35 @@ def _by_distribution(expr: Expr, mean: float, std: float, shift: Array, own: flo
     return (value * share).sum(axis=1), (value * value * share).sum(axis=1)
 
 
-@lru_cache(maxsize=_CACHE_SIZE)
-def _conditional(expr: Expr, mean: float, var: float, within: float, k: int) -> _Conditional:
-    return _Conditional(expr, mean, var, within, k)
+_conditional = lru_cache(maxsize=_CACHE_SIZE)(_Conditional)
 
 
-def _correlation(within: float, var: float, k: int) -> float:
-    """within / var, kept to what k entries can have."""
-    return min(max(within / var, -1.0 / max(k - 1, 1)), 1.0)
-
-
-def _degenerate(expr: Expr, var: float, rho: float, k: int) -> bool:
-    """All entries are the same, or there is one only."""
-    return var == 0.0 or k == 1 or rho > 1.0 - 1e-9 or (expr.line is not None and expr.line[0] == 0.0)
+def _correlation(expr: Expr, within: float, var: float, k: int) -> float | None:
+    """within / var, kept to what k entries can have; None if all are the same, or there is one only."""
+    if k < 1:
+        raise ValueError(f"a maximum needs at least one entry, received k = {k}")
+    if var == 0.0 or k == 1 or is_constant(expr):
+        return None
+    rho = min(max(within / var, -1.0 / (k - 1)), 1.0)
+    return rho if rho <= 1.0 - 1e-9 else None
 
 
 def max_moments(expr: Expr, mean: float, var: float, within: float, k: int) -> tuple[float, float]:
     """(E[M], E[M²]) for M = max of k entries f(u_i) whose u_i have the common covariance `within`."""
-    _check(k)
-    mean, var = float(mean), float(var)
-    rho = _correlation(within, var, k) if var > 0.0 else 1.0
-    if _degenerate(expr, var, rho, k):
+    rho = _correlation(expr, within, var, k)
+    if rho is None:
         single = analyse(expr, mean, var)
         return single.mean, single.second
-    return _conditional(expr, mean, var, rho, int(k)).moments()
+    return _conditional(expr, float(mean), float(var), rho, int(k)).moments()
 
 
 def max_pair(expr: Expr, mean: float, var: float, within: float, k: int, same: float, across: float) -> float:
     """E[M M'] for two copies: covariance `same` between entries of one place, `across` between places."""
-    _check(k)
-    mean, var = float(mean), float(var)
-    rho = _correlation(within, var, k) if var > 0.0 else 1.0
-    if _degenerate(expr, var, rho, k):
+    rho = _correlation(expr, within, var, k)
+    if rho is None:
         cov = same if k == 1 else across + (same - across) / k
         return float(analyse(expr, mean, var).pair(np.array([cov]))[0])
-    return _max_pair(expr, mean, var, rho, int(k), float(same) / var, float(across) / var)
+    return _max_pair(expr, float(mean), float(var), rho, int(k), float(same) / var, float(across) / var)
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
@@ -268,8 +249,3 @@ def _own_correlation(expr: Expr, mean: float, var: float, tau: float) -> float:
     if own.variance <= 0.0:
         return tau
     return float((own.pair(np.array([tau * var]))[0] - own.mean**2) / own.variance)
-
-
-def _check(k: int) -> None:
-    if k < 1:
-        raise ValueError(f"a maximum needs at least one entry, received k = {k}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from autoinit.core.gaussian.activations import FUNCTIONS
-from autoinit.core.gaussian.expression import Expr, nodes_below
+from .activations import FUNCTIONS
+from .expression import Expr, nodes_below
 
 _MOST_MARKS = 600
 

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
+from .quadrature import legendre_panels
 
+_FEW, _FEW_WEIGHTS = legendre_panels((0.0, 1.0), 12)
+_NODES, _WEIGHTS = legendre_panels((0.0, 1.0), 24)
 _INV_SQRT_TAU = 1.0 / math.sqrt(2.0 * math.pi)
 _SQRT_HALF_PI = math.sqrt(0.5 * math.pi)
 _SQRT_HALF = math.sqrt(0.5)
@@ -48,9 +50,8 @@ def _upper(a: float) -> tuple[float, float, float]:
 def _slab(a: float, b: float) -> tuple[float, float, float]:
     """∫_a^b (z−a)^k φ(z) dz for k = 0, 1, 2 and 0 ≤ a < b."""
     if b - a < 0.5 / max(1.0, a):
-        nodes, weights = _legendre(12)
-        t = 0.5 * (b - a) * (nodes + 1.0)
-        mass = 0.5 * (b - a) * weights * _INV_SQRT_TAU * np.exp(-0.5 * (a + t) ** 2)
+        t = (b - a) * _FEW
+        mass = (b - a) * _FEW_WEIGHTS * _INV_SQRT_TAU * np.exp(-0.5 * (a + t) ** 2)
         return float(mass.sum()), float(mass @ t), float(mass @ (t * t))
     a0, a1, a2 = _upper(a)
     if b > 39.0:
@@ -58,12 +59,6 @@ def _slab(a: float, b: float) -> tuple[float, float, float]:
     b0, b1, b2 = _upper(b)
     gap = b - a
     return a0 - b0, a1 - b1 - gap * b0, a2 - b2 - gap * (2.0 * b1 + gap * b0)
-
-
-@lru_cache(maxsize=8)
-def _legendre(count: int) -> tuple[Array, Array]:
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return nodes, weights
 
 
 @dataclass(frozen=True)
@@ -139,10 +134,10 @@ class PiecewiseLinear:
             kink = bends[active[0]] ** 2 / (2.0 * math.pi)
             total += kink * (rho * angle + np.sqrt((1.0 - rho) * (1.0 + rho)) - 1.0)
             return np.where(rho >= 1.0, second, total)
-        nodes, weights = _legendre(24)
-        theta = (0.5 * angle)[..., None] * (nodes + 1.0)
+        if not active:
+            return np.where(rho >= 1.0, second, total)
+        theta, step = angle[..., None] * _NODES, angle[..., None] * _WEIGHTS
         sin = np.sin(theta)
-        step = (0.5 * angle)[..., None] * weights
         for i in active:
             for j in active:
                 if j < i:

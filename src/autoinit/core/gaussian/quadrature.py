@@ -11,14 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
 
 Index = np.ndarray[Any, np.dtype[np.int64]]
+Rows = np.ndarray[Any, Any]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
+Function = Callable[[Array], Array]
 
 ORDER = 16
 HERMITE = 64
@@ -28,23 +30,21 @@ _SPLIT = 8
 _NARROWEST = 1e-12
 _MOST_PANELS = 3000
 _CENTRE = 6.0
-_LARGEST = 1e60  # values are cut here once the true moments do not exist
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
-_TAIL = np.stack(
-    [(k + 0.5) * _WEIGHTS * np.polynomial.legendre.Legendre.basis(k)(_NODES) for k in range(ORDER - 3, ORDER)],
-    axis=1,
-)
-_HALF_EDGES = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5, 9.0])
-_EDGES = np.concatenate([-_HALF_EDGES[:0:-1], _HALF_EDGES])
-_FAR_EDGES = np.linspace(9.0, 39.0, 21)
+LARGEST = 1e60  # values are cut here once the true moments do not exist
 
 
-def _panels(low: Array, high: Array) -> tuple[Array, Array]:
-    """Nodes and weights (including the normal density) of each panel, one row per panel."""
-    half = 0.5 * (high - low)[:, None]
-    z = 0.5 * (high + low)[:, None] + half * _NODES
-    return z, half * _WEIGHTS * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+def legendre_panels(edges: Sequence[float] | Array, order: int) -> tuple[Array, Array]:
+    """Nodes and weights of Gauss-Legendre panels between these edges, one after the other."""
+    edges = np.asarray(edges)
+    nodes, weights = np.polynomial.legendre.leggauss(order)
+    half = 0.5 * np.diff(edges)[:, None]
+    return (edges[:-1, None] + half * (nodes + 1.0)).ravel(), (half * weights).ravel()
+
+
+def normal_panels(edges: Sequence[float] | Array, order: int) -> tuple[Array, Array]:
+    """The same with the weights of the standard normal density."""
+    z, weight = legendre_panels(edges, order)
+    return z, weight * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
 
 
 def hermite_functions(z: Array, count: int = HERMITE) -> Array:
@@ -59,8 +59,15 @@ def hermite_functions(z: Array, count: int = HERMITE) -> Array:
     return rows
 
 
-_PANEL_Z, _PANEL_W = _panels(_EDGES[:-1], _EDGES[1:])
-BASE_Z, BASE_W = _PANEL_Z.ravel(), _PANEL_W.ravel()
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(ORDER)
+_TAIL = np.stack(
+    [(k + 0.5) * _WEIGHTS * np.polynomial.legendre.Legendre.basis(k)(_NODES) for k in range(ORDER - 3, ORDER)],
+    axis=1,
+)
+_HALF_EDGES = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.5, 9.0])
+_EDGES = np.concatenate([-_HALF_EDGES[:0:-1], _HALF_EDGES])
+_FAR_EDGES = np.linspace(9.0, 39.0, 21)
+BASE_Z, BASE_W = normal_panels(_EDGES, ORDER)
 BASE_HERMITE = hermite_functions(BASE_Z)
 
 
@@ -94,51 +101,76 @@ class Quadrature:
         return result
 
 
-class _Round:
-    """A batch of panels that were evaluated together."""
+class _Panels(NamedTuple):
+    """Panels and the integrand on their nodes; every array has one row per panel."""
 
-    __slots__ = (
-        "absolute",
-        "error",
-        "finite",
-        "high",
-        "low",
-        "mass",
-        "peak",
-        "square",
-        "values",
-        "weight",
-        "z",
-    )
+    low: Rows
+    high: Rows
+    base: Rows
+    """Which of the tabulated panels it is, or -1."""
+    z: Rows
+    weight: Rows
+    """Zero where the integrand is not finite."""
+    values: Rows
+    """One row per function, within each panel."""
+    absolute: Rows
+    square: Rows
+    error: Rows
 
-    def __init__(self, low: Array, high: Array, z: Array, weight: Array, function: Callable[[Array], Array]):
-        self.low, self.high, self.z, self.weight = low, high, z, weight
+    @classmethod
+    def of(cls, low: Array, high: Array, function: Function, base: Index | None = None) -> _Panels:
+        if base is None:
+            half = 0.5 * (high - low)[:, None]
+            z = 0.5 * (high + low)[:, None] + half * _NODES
+            weight = half * _WEIGHTS * np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+        else:
+            z, weight = BASE_Z.reshape(-1, ORDER)[base], BASE_W.reshape(-1, ORDER)[base]
         values = function(z.ravel())
-        values = values.reshape(values.shape[0], *z.shape)
-        self.finite: Mask = np.asarray(np.isfinite(values).all(axis=0))
-        good = bool(self.finite.all())
-        if not good:
-            self.weight = weight * self.finite
-            values = np.where(self.finite, values, 0.0)
-        self.values = values
-        self.mass = self.weight.sum(axis=1)
-        size = np.abs(values)
-        self.absolute = (size * self.weight).sum(axis=2)
-        self.square = (values * values * self.weight).sum(axis=2)
-        self.error = np.abs(values @ _TAIL).sum(axis=2)
-        if not good:
-            count = self.finite.sum(axis=1)
-            self.error[:, (count > 0) & (count < ORDER)] = np.inf
-            self.error[:, count == 0] = 0.0
+        values = values.reshape(len(values), *z.shape).swapaxes(0, 1)
+        error = np.abs(values @ _TAIL).sum(axis=2)
+        finite = np.asarray(np.isfinite(values).all(axis=1))
+        if not finite.all():
+            weight, values = weight * finite, np.where(finite[:, None], values, 0.0)
+            error = np.where(finite.any(axis=1, keepdims=True), np.where(np.isfinite(error), error, np.inf), 0.0)
+        heavy = weight[:, None]
+        absolute, square = (np.abs(values) * heavy).sum(axis=2), (values * values * heavy).sum(axis=2)
+        base = np.full(low.size, -1) if base is None else base
+        return cls(low, high, base, z, weight, values, absolute, square, error)
 
-    def unresolved(self, absolute: Array, square: Array) -> Mask:
+    def chosen(self, which: Mask) -> _Panels:
+        return _Panels(*(each[which] for each in self))
+
+    def beside(self, other: _Panels) -> _Panels:
+        return _Panels(*(np.concatenate(both) for both in zip(self, other, strict=True)))
+
+    def unresolved(self) -> Mask:
         """Panels whose error still matters for E|f|, E f² or a Hermite coefficient."""
-        error, mass = self.error, self.mass
-        bad = error * mass > TOLERANCE * absolute[:, None]
-        bad |= error * np.sqrt(mass * self.square) > TOLERANCE * square[:, None]
-        bad |= error * np.sqrt(mass) > 1e-6 * np.sqrt(square)[:, None]
+        error, mass = self.error, self.weight.sum(axis=1)[:, None]
+        absolute, square = self.absolute.sum(axis=0), self.square.sum(axis=0)
+        bad = error * mass > TOLERANCE * absolute
+        bad |= error * np.sqrt(mass * self.square) > TOLERANCE * square
+        bad |= error * np.sqrt(mass) > 1e-6 * np.sqrt(square)
         bad |= np.isinf(error) & (mass > 0.0)
-        return np.asarray(bad.any(axis=0))
+        return np.asarray(bad.any(axis=1))
+
+    def narrow(self) -> Mask:
+        """Panels too narrow to be cut."""
+        return self.high - self.low < _NARROWEST * np.maximum(1.0, np.abs(self.low))
+
+    def ends_count(self) -> bool:
+        """Whether what lies beyond |z| = 9 (a mass of 1e-19 on each side) can matter."""
+        outermost, beyond = [self.z.argmin(), self.z.argmax()], 1e-17
+        if not (self.weight.ravel()[outermost] > 0.0).all():
+            return True
+        last = np.abs(self.values.swapaxes(0, 1).reshape(self.values.shape[1], -1)[:, outermost]).max(axis=1)
+        first, second = self.absolute.sum(axis=0), self.square.sum(axis=0)
+        return bool((last * beyond > 1e-12 * first).any() or (last * last * beyond > 1e-12 * second).any())
+
+    def cut(self, function: Function) -> _Panels:
+        """Each of them in eight."""
+        edges = self.low[:, None] + (self.high - self.low)[:, None] * (np.arange(_SPLIT + 1) / _SPLIT)
+        edges[:, -1] = self.high
+        return _Panels.of(edges[:, :-1].ravel(), edges[:, 1:].ravel(), function)
 
 
 def _cut(marks: Sequence[float]) -> tuple[Index, Array, Array]:
@@ -157,115 +189,55 @@ def _cut(marks: Sequence[float]) -> tuple[Index, Array, Array]:
     return np.flatnonzero(untouched), low[new], high[new]
 
 
-def integrate(function: Callable[[Array], Array], marks: Sequence[float] = ()) -> Quadrature:
+def integrate(function: Function, marks: Sequence[float] = ()) -> Quadrature:
     """Resolve function(z), an array with one row per function, against the normal density.
 
     marks: the z of kinks and of feature edges, which become panel edges.
     """
     with np.errstate(all="ignore"):
-        return _integrate(function, marks)
+        kept, low, high = _cut(marks)
+        panels = _Panels.of(_EDGES[kept], _EDGES[kept + 1], function, kept)
+        if low.size:
+            panels = panels.beside(_Panels.of(low, high, function))
+        if panels.ends_count():
+            for edges in (-_FAR_EDGES[::-1], _FAR_EDGES):
+                panels = panels.beside(_Panels.of(edges[:-1], edges[1:], function))
+        while True:
+            bad = panels.unresolved()
+            stuck = bad & panels.narrow()
+            bad &= ~stuck
+            exhausted = len(panels.low) + int(bad.sum()) * _SPLIT > _MOST_PANELS
+            if exhausted or not bad.any():
+                return _collected(panels, stuck, exhausted and bool(bad.any()))
+            panels = panels.chosen(~bad).beside(panels.chosen(bad).cut(function))
 
 
-def _integrate(function: Callable[[Array], Array], marks: Sequence[float]) -> Quadrature:
-    kept, low, high = _cut(marks)
-    rounds = [_Round(_EDGES[kept], _EDGES[kept + 1], _PANEL_Z[kept], _PANEL_W[kept], function)]
-    if low.size:
-        rounds.append(_Round(low, high, *_panels(low, high), function))
-    absolute = np.add.reduce([r.absolute.sum(axis=1) for r in rounds])
-    square = np.add.reduce([r.square.sum(axis=1) for r in rounds])
-    ends = rounds[0]
-    if kept.size and _ends_count(ends, absolute, square):
-        far = np.concatenate([-_FAR_EDGES[::-1], _FAR_EDGES])
-        low = np.delete(far[:-1], _FAR_EDGES.size - 1)
-        high = np.delete(far[1:], _FAR_EDGES.size - 1)
-        rounds.append(_Round(low, high, *_panels(low, high), function))
-        absolute = absolute + rounds[-1].absolute.sum(axis=1)
-        square = square + rounds[-1].square.sum(axis=1)
-    base, stuck, exhausted = _refine(rounds, function, absolute, square)
-    return _collect(rounds, base if kept.size == _EDGES.size - 1 else kept[base], stuck, exhausted)
-
-
-def _ends_count(ends: _Round, absolute: Array, square: Array) -> bool:
-    """Whether what lies beyond |z| = 9 (a mass of 1e-19 on each side) can matter."""
-    if not ends.finite[[0, -1]].all():
-        return True
-    beyond = 1e-17
-    last = np.abs(ends.values[:, [0, -1], [0, -1]]).max(axis=1)
-    return bool((last * beyond > 1e-12 * absolute).any() or (last * last * beyond > 1e-12 * square).any())
-
-
-def _refine(
-    rounds: list[_Round], function: Callable[[Array], Array], absolute: Array, square: Array
-) -> tuple[Index, Array, bool]:
-    """Cut unresolved panels until all are resolved. Gives the base panels kept, and the places given up."""
-    base = np.arange(rounds[0].low.size)
-    stuck: list[Array] = []
-    exhausted = False
-    used = sum(r.low.size for r in rounds)
-    queue = list(range(len(rounds)))
-    while queue:
-        at = queue.pop()
-        current = rounds[at]
-        bad = current.unresolved(absolute, square)
-        width = current.high - current.low
-        narrow = bad & (width < _NARROWEST * np.maximum(1.0, np.abs(current.low)))
-        if narrow.any():
-            worst = np.where(np.isfinite(current.error), current.error, 0.0)
-            share = np.maximum(worst * np.sqrt(current.mass * current.square), current.square)
-            stuck.append(current.low[narrow & (share > 1e-6 * square[:, None]).any(axis=0)])
-            bad &= ~narrow
-        if not bad.any():
-            continue
-        used += int(bad.sum()) * _SPLIT
-        if used > _MOST_PANELS:
-            exhausted = True
-            break
-        low, high = current.low[bad], current.high[bad]
-        steps = np.arange(_SPLIT + 1) / _SPLIT
-        edges = low[:, None] + (high - low)[:, None] * steps
-        edges[:, -1] = high
-        low, high = edges[:, :-1].ravel(), edges[:, 1:].ravel()
-        fresh = _Round(low, high, *_panels(low, high), function)
-        absolute = absolute + fresh.absolute.sum(axis=1) - current.absolute[:, bad].sum(axis=1)
-        square = square + fresh.square.sum(axis=1) - current.square[:, bad].sum(axis=1)
-        if at == 0:
-            base = np.flatnonzero(~bad)
-        for name in ("low", "high", "z", "weight", "mass", "finite"):
-            setattr(current, name, getattr(current, name)[~bad])
-        for name in ("values", "absolute", "square", "error"):
-            setattr(current, name, getattr(current, name)[:, ~bad])
-        rounds.append(fresh)
-        queue.append(len(rounds) - 1)
-    return base, np.concatenate(stuck) if stuck else np.empty(0), exhausted
-
-
-def _collect(rounds: list[_Round], base_panels: Index, stuck: Array, exhausted: bool) -> Quadrature:
-    z = np.concatenate([r.z.ravel() for r in rounds])
-    weight = np.concatenate([r.weight.ravel() for r in rounds])
-    values = np.concatenate([r.values.reshape(r.values.shape[0], -1) for r in rounds], axis=1)
-    base = (base_panels[:, None] * ORDER + np.arange(ORDER)).ravel()
-    problem = None
-    keep = None
-    if stuck.size:
-        place = float(stuck[np.argmin(np.abs(stuck))])
-        problem = f"its square is not integrable near z = {place:.4g} standard deviations"
-        keep = (np.abs(z[:, None] - stuck) > 1e-3).all(axis=1)
+def _collected(panels: _Panels, stuck: Mask, exhausted: bool) -> Quadrature:
+    """All nodes, with what is wrong with the integral; where it does not exist, that of a part of the line."""
+    z, weight = panels.z.ravel(), panels.weight.ravel()
+    values = panels.values.swapaxes(0, 1).reshape(panels.values.shape[1], -1)
+    base = panels.base[panels.base >= 0]
     square = (values * values * weight).sum(axis=1)
-    finite_mass = float(weight.sum())
+    worst = np.where(np.isfinite(panels.error), panels.error, 0.0)
+    share = np.maximum(worst * np.sqrt(panels.weight.sum(axis=1)[:, None] * panels.square), panels.square)
+    places = panels.low[stuck & (share > 1e-6 * panels.square[~stuck].sum(axis=0)).any(axis=1)]
+    problem, keep, mass = None, np.ones(z.size, bool), float(weight.sum())
+    if places.size:
+        place = float(places[np.argmin(np.abs(places))])
+        problem = f"its square is not integrable near z = {place:.4g} standard deviations"
+        keep = (np.abs(z[:, None] - places) > 1e-3).all(axis=1)
     if not np.isfinite(square).all() or _edge_share(z, weight, values, square) > 1e-6:
         problem = "it grows so fast that its second moment overflows or does not exist"
         keep = np.abs(z) <= _CENTRE
-        values = np.clip(values, -_LARGEST, _LARGEST)
-    if finite_mass < 1.0 - 1e-9:
-        problem = problem or f"it is not finite for a share {1.0 - finite_mass:.2g} of its input"
-    if exhausted and problem is None:
-        problem = "it varies too fast for the quadrature; its moments are estimates"
-    if keep is not None:
+        values = np.clip(values, -LARGEST, LARGEST)
+    if mass < 1.0 - 1e-9:
+        problem = problem or f"it is not finite for a share {1.0 - mass:.2g} of its input"
+    if exhausted:
+        problem = problem or "it varies too fast for the quadrature; its moments are estimates"
+    if problem is not None:
         weight = weight * keep
-    mass = float(weight.sum())
-    if problem is not None and mass > 0.0:
-        weight = weight / mass
-    return Quadrature(z, weight, values, base, problem)
+        weight = weight / (float(weight.sum()) or 1.0)
+    return Quadrature(z, weight, values, (base[:, None] * ORDER + np.arange(ORDER)).ravel(), problem)
 
 
 def _edge_share(z: Array, weight: Array, values: Array, square: Array) -> float:

@@ -12,26 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .activations import FUNCTIONS
+from .activations import EVERYTHING, FUNCTIONS, Range
 from .expression import Expr, X, is_constant, nodes_below
 from .functions import Array
-
-Range = tuple[float, float]
-EVERYTHING: Range = (-math.inf, math.inf)
-
-_LOWEST = {
-    "silu": -0.27846455, "gelu": -0.16997121, "gelu_tanh": -0.17004069, "quick_gelu": -0.16360686,
-    "mish": -0.30884086, "hardswish": -0.375, "square": 0.0, "abs": 0.0, "cosh": 1.0, "i0": 1.0,
-}  # fmt: skip
-"""Functions without a highest value, and their lowest one (rounded down)."""
-_WITHIN = {
-    "sin": (-1.0, 1.0), "cos": (-1.0, 1.0), "sinc": (-0.21723363, 1.0), "frac": (-1.0, 1.0), "i0e": (0.0, 1.0),
-    "i1e": (-0.21950314, 0.21950314), "bessel_j0": (-0.40275940, 1.0), "bessel_j1": (-0.58186523, 0.58186523),
-    "logical_not": (0.0, 1.0), "logical_and": (0.0, 1.0), "logical_or": (0.0, 1.0), "logical_xor": (0.0, 1.0),
-    "isnan": (0.0, 1.0), "isinf": (0.0, 1.0), "isfinite": (0.0, 1.0),
-    **{name + kind: (0.0, 1.0) for name in ("gt", "ge", "lt", "le", "eq", "ne") for kind in ("", "_scalar")},
-}  # fmt: skip
-"""Functions with values in an interval, whatever comes in."""
 
 
 @lru_cache(maxsize=4096)
@@ -48,10 +31,8 @@ def _of_node(node: Expr, args: list[Range]) -> Range:
         return EVERYTHING
     if is_constant(node):
         return (node.params[0],) * 2 if math.isfinite(node.params[0]) else EVERYTHING
-    if node.name in _WITHIN:
-        return _WITHIN[node.name]
-    if node.name in _LOWEST:
-        return _LOWEST[node.name], math.inf
+    if FUNCTIONS[node.name].within != EVERYTHING:
+        return FUNCTIONS[node.name].within
     if len(args) == 1:
         return _image(node, *args[0])
     if node.name in ("add", "sub", "mul"):

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from autoinit.core.gaussian.functions import Array
+from .functions import Array
 
 _CACHE_SIZE = 4096
 _WIDE = 0.5  # from this standard deviation on the inner mean runs over the Gumbel variable
@@ -70,9 +70,7 @@ class _Logits:
         self.powers = _powers(self.y, std, 4)
 
 
-@lru_cache(maxsize=256)
-def _logits(variance: float, longest: float) -> _Logits:
-    return _Logits(variance, longest)
+_logits = lru_cache(maxsize=256)(_Logits)
 
 
 class _Row:
@@ -129,15 +127,6 @@ def _check(n: float, variance: float) -> None:
         raise ValueError(f"the variance of the logits has to be finite and ≥ 0, received {variance}")
 
 
-def sum_of_squares(n: float, variance: float) -> float:
-    """P₂ = E[Σp²] for the softmax of n independent Gaussian logits: 1/n for equal ones, 1 for one winner."""
-    _check(n, variance)
-    n, variance = float(n), float(variance)
-    if n == 1.0 or variance == 0.0:
-        return 1.0 / n
-    return _square(n, variance)
-
-
 def pair_moments(n: float, variance: float, covs: Array) -> Array:
     """E[p_i p'_i] for two rows whose logits of the same index have covariance c, all others none.
 
@@ -167,12 +156,6 @@ def _between_ends(n: float, variance: float, covs: Array) -> Array:
 
 
 @lru_cache(maxsize=_CACHE_SIZE)
-def _grid(n: float, variance: float) -> tuple[float, float]:
-    """The range of y that matters to a pair of rows."""
-    return _Row(n, variance).live(18.0)
-
-
-@lru_cache(maxsize=_CACHE_SIZE)
 def _pair(n: float, variance: float, r: float) -> float:
     """∫∫ D(y,y') J(y,y')^{n−1} dy dy' with D = E[b b'], J = E[l l'] over the common part of the logits.
 
@@ -184,7 +167,7 @@ def _pair(n: float, variance: float, r: float) -> float:
         return square / n if r else 1.0 / (n * n)
     if abs(r) < _ALMOST_INDEPENDENT:  # the first order; a grid as fine as the common part would not fit into memory
         return 1.0 / (n * n) + r * variance * (1.0 - square) ** 2 / (n * (n - 1.0))
-    low, high = _grid(n, variance)
+    low, high = _Row(n, variance).live(18.0)
     common = math.sqrt(abs(r) * variance)
     narrowest = (min(high - low, 16.0 * common) / _MOST_POINTS) ** 2 * 8.0
     own = (1.0 - abs(r)) * variance

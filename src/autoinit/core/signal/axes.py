@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -63,6 +64,23 @@ def split(K: Array, axis: int, parts: int) -> Array:
     return table.reshape(K.shape[:axis] + (2,) * parts + K.shape[axis + 1 :])
 
 
-def inserted(K: Array, axis: int) -> Array:
-    """A new axis of size 1 (or one that the tensor is broadcast along): same and different are alike."""
-    return np.stack([K, K], axis=axis)
+@lru_cache(maxsize=4096)
+def shares(shape: tuple[int, ...]) -> Array:
+    """w(S) of a shape, S in the order of K: the share of pairs of entries that differ exactly on the axes S."""
+    made = np.ones(1)
+    for n in shape:
+        same = 1 / max(n, 1)
+        made = np.multiply.outer(made, (same, 1 - same)).ravel()
+    return made
+
+
+def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
+    """Along axes of size 1 copy "same" into "different" (see the convention in `signal`)."""
+    if 1 not in shape:
+        return K
+    K = K.copy()
+    for axis, n in enumerate(shape):
+        if n == 1:
+            pair = K.reshape(1 << axis, 2, -1)
+            pair[:, 1] = pair[:, 0]
+    return K

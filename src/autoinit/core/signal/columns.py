@@ -103,6 +103,9 @@ class Measured:
         return np.array(self.array, dtype=np.float64)
 
 
+Columns = Described | Measured
+
+
 def measured(array: NDArray[Any]) -> Signal:
     """The moments of a real batch, and its columns where they are unlike."""
     made = from_array(array)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtri
 
-from ..gaussian.expression import Expr, X, affine, evaluate
+from ..gaussian.expression import Expr, evaluate
 
 if TYPE_CHECKING:
     from .profiles import Array
@@ -60,7 +60,7 @@ def hermite_rows() -> Array:
 def is_shaped(signal: Signal) -> bool:
     """Whether the law of an entry is known not to be Gaussian."""
     if signal.source is not signal:
-        return affine(signal.expr) is None or is_shaped(signal.source)
+        return signal.expr.line is None or is_shaped(signal.source)
     return signal.parts is not None
 
 
@@ -183,7 +183,3 @@ def _copula_correlation(rho: Array, own: Array) -> Array:
         return rho
     curve = np.polynomial.polynomial.polyval(_GRID, powers) / total
     return np.where(rho > 0, np.interp(rho, curve, _GRID), rho)
-
-
-def plain(expr: Expr) -> bool:
-    return expr is X

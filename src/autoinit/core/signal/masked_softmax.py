@@ -19,8 +19,8 @@ import numpy as np
 
 from ..gaussian.softmax_moments import pair_moments
 from . import axes as K_axes
+from .masks import Lengths, Mask, Rows
 from .profiles import Array
-from .row_masks import Lengths, Mask, Rows
 from .signal import Signal
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..gaussian.expression import X, apply, evaluate
+from .axes import settle_singletons
 from .profiles import Array, Profiles
-from .signal import Signal, settle_singletons
+from .signal import Signal
 from .signal import constant as constant_signal
 
 _GRID = np.linspace(-8.0, 8.0, 257)

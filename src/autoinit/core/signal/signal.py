@@ -28,18 +28,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gaussian.expression import Expr, X, affine, apply
+from ..gaussian.expression import Expr, X, apply
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
+from .axes import settle_singletons, shares
 from .marginal import ShapedAnalysis, Sum
 from .profiles import Array, Profiles, bent_profiles
-from .shaken import function_moments, function_volatility, sound_volatility
+from .volatility import function_moments, function_volatility, sound_volatility
+
+if TYPE_CHECKING:
+    from .columns import Columns
+    from .placed import Placed
 
 T = TypeVar("T")
 
@@ -55,35 +59,6 @@ class Fine(NamedTuple):
 
     signal: Signal
     groups: list[tuple[int, ...]]
-
-
-class Columns(Protocol):
-    """What is known about the places of an input along its axes (`columns`)."""
-
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Axes along which places are unlike."""
-
-    def part(self, axis: int, start: int, stop: int) -> Signal:
-        """The signal of places start:stop along one of these axes."""
-
-    def sample(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """What the input might hold."""
-
-
-class PerPlace(Protocol):
-    """Sums of rows at places (`placed`)."""
-
-    @property
-    def axis(self) -> int:
-        """The axis of the places."""
-
-    @property
-    def n(self) -> Array:
-        """Rows per place."""
-
-    def scaled(self, factor: Array) -> Signal:
-        """With a factor per place."""
 
 
 class Signal:
@@ -113,7 +88,7 @@ class Signal:
         fine: Fine | None = None,
         logits: Signal | None = None,
         columns: Columns | None = None,
-        placed: PerPlace | None = None,
+        placed: Placed | None = None,
         function_of: tuple[Signal, Expr] | None = None,
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
@@ -159,7 +134,7 @@ class Signal:
 
     def _integrate(self) -> None:
         """Moments of expr(source): Gaussian integrals, or those of a shaped law (`core.signal.marginal`)."""
-        if self.expr.name == "affine" and self.expr.params[1] != 0.0 and affine(self.expr) is None:
+        if self.expr.name == "affine" and self.expr.params[1] != 0.0 and self.expr.line is None:
             self._integrate_shifted(*self.expr.params)
             return
         source = self.source
@@ -172,7 +147,7 @@ class Signal:
             self._problem = "a moment does not exist, or overflows: taken from samples"
             made = self._moments(analysis, K)
         self._mean, pairs = made
-        if affine(self.expr) is None and sound(*made):
+        if self.expr.line is None and sound(*made):
             self._mean, pairs = inside(self.expr, *made)
         if any(p is not None for p in self.profiles):
             pairs, self.profiles = bent_profiles(pairs, self.profiles, float(analysis.slope))
@@ -189,7 +164,7 @@ class Signal:
             shaken = analysis.shaken()
             if shaken is not None:
                 first, own, made = shaken[0], shaken[1], made + shaken[2]
-        elif source.volatility is not None and affine(self.expr) is None:
+        elif source.volatility is not None and self.expr.line is None:
             first, made = function_moments(self.expr, mean, second - mean * mean, first, made, source.volatility)
         made.flat[0] = own
         return first, made
@@ -207,7 +182,7 @@ class Signal:
     def analysis(self) -> Any:
         """The integrals of expr over the law of the source."""
         source = self.source
-        if source.parts is not None and affine(self.expr) is None:
+        if source.parts is not None and self.expr.line is None:
             return ShapedAnalysis(self.expr, source)
         return analyse(self.expr, source.mean, source.variance)
 
@@ -244,7 +219,7 @@ class Signal:
         """V(S) of `core.signal.volatility`, or None."""
         if self._lazy_volatility:
             V = self.source.volatility
-            if V is not None and affine(self.expr) is None:
+            if V is not None and self.expr.line is None:
                 V = function_volatility(V, float(self.analysis().slope))
             self._volatility, self._lazy_volatility = V, False
         return self._volatility
@@ -333,42 +308,19 @@ class Signal:
 
 def _linear_share(source: Signal, expr: Expr) -> float:
     """The share of the variance of expr(source) that its best linear approximation explains."""
-    if affine(expr) is not None:
+    if expr.line is not None:
         return 1.0
     mean, variance = source.mean, source.variance
     analysis = analyse(expr, mean, variance)
     spread = analysis.second - analysis.mean**2
     if variance <= 0 or spread <= 0:
         return 0.0
-    slope = (float(analysis.cross(np.array([variance]))[0]) - mean * analysis.mean) / variance
-    return float(np.clip(slope**2 * variance / spread, 0.0, 1.0))
+    return min(analysis.mean_slope**2 * variance / spread, 1.0)
 
 
 def sound(mean: float, K: Array) -> bool:
     """Numbers that arithmetic can go on with."""
     return abs(mean) < HUGE and bool((np.abs(K) <= HUGE).all())
-
-
-@lru_cache(maxsize=4096)
-def shares(shape: tuple[int, ...]) -> Array:
-    """w(S) of a shape, S in the order of K: the share of pairs of entries that differ exactly on the axes S."""
-    made = np.ones(1)
-    for n in shape:
-        same = 1 / max(n, 1)
-        made = np.multiply.outer(made, (same, 1 - same)).ravel()
-    return made
-
-
-def settle_singletons(K: Array, shape: Sequence[int]) -> Array:
-    """Along axes of size 1 copy "same" into "different" (see the convention above)."""
-    if 1 not in shape:
-        return K
-    K = K.copy()
-    for axis, n in enumerate(shape):
-        if n == 1:
-            pair = K.reshape(1 << axis, 2, -1)
-            pair[:, 1] = pair[:, 0]
-    return K
 
 
 def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:

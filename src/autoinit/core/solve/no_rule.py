@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.graph import Node
-from ..signal.measured import measured
+from ..signal.measured import from_array
 from ..signal.samples import complex_sample, sample
 from ..signal.signal import Signal, constant, iid
 
@@ -36,7 +36,7 @@ def simulate(node: Node, signals: list[Signal | None], seed: int) -> tuple[Signa
             return None
         if any(not np.all(np.isfinite(np.asarray(o))) for o in outputs):
             return None
-        collected.append([measured(o) for o in outputs])
+        collected.append([from_array(o) for o in outputs])
     made = []
     for k, value in enumerate(node.outputs):
         mean = float(np.mean([c[k].mean for c in collected]))

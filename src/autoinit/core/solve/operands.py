@@ -17,7 +17,7 @@ from ..options import Options
 from ..plan.weights import Part, whole
 from ..signal.broadcast import aligned
 from ..signal.masks import dead_entries
-from ..signal.measured import from_array, measured
+from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .policy import Decisions, filled
 from .weights_in_the_making import Assignment, Derived
@@ -153,7 +153,7 @@ class Constants:
 
 def _measured(ref: Constant, values: Any) -> Signal:
     if np.iscomplexobj(values):
-        return aligned(measured(np.nan_to_num(values)), ref.shape)
+        return aligned(from_array(np.nan_to_num(values)), ref.shape)
     values = values.astype(np.float64)
     dead = dead_entries(values)
     live = ~dead if dead.any() and not np.all(dead) else None

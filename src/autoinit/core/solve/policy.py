@@ -17,7 +17,7 @@ from ..graph.roles import GAIN
 from ..options import Options
 from ..plan.check import outputs_of, repeats
 from ..plan.weights import Block, Decision, Part, block, fan_of, overlap, whole
-from ..signal.measured import measured
+from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .scale import Found, find_scale
 from .weights_in_the_making import Assignment, Derived, fresh
@@ -99,7 +99,7 @@ class Decisions:
             if bad:
                 self.damaged[view.name] = max(bad, self.damaged.get(view.name, 0))
                 values = np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)
-            found = measured(values)
+            found = from_array(values)
             if found.shape != view.shape:  # a part of the rows of a very large one
                 found = Signal(view.shape, found.mean, found.K)
             self._measured[view] = found

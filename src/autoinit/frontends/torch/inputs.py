@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from ...core.checks import brief, whole
 from ...core.inputs import Input, measured_input
-from ...core.signal.measured import measured
+from ...core.signal.measured import from_array
 from ...core.signal.samples import complex_sample
 from ...core.signal.signal import Signal
 from ...errors import InputError
@@ -197,7 +197,7 @@ def signal_of(item: Any) -> Signal | None:
     if isinstance(item, torch.Tensor) and item.is_complex():
         if item.device.type == "meta":
             return Input(tuple(item.shape)).signal()
-        return measured(item.detach().resolve_conj().cpu().numpy())
+        return from_array(item.detach().resolve_conj().cpu().numpy())
     return None
 
 
