@@ -14,13 +14,14 @@ from math import exp, prod, sqrt
 import numpy as np
 
 from ..gaussian.expression import evaluate
-from ..graph.canonical.layout import Axis, Layout, Parts, Repeat
+from ..graph.canonical.layout import Layout, Repeat
+from ..graph.canonical.substitution import Lost, along
 from ..graph.graph import Node, Value
+from ..graph.roles import reduced_axes
 from ..graph.specs import spec_of
 from ..signal.signal import Signal
-from .forms import kept_axes
+from .forms import before_reduction
 from .joint import Joint
-from .substitution import Lost, Unknown, digit, through
 
 MULTIPLES = ("mul", "div", "neg")
 KINDS = ("mean", "sum", "var", "std", "norm")
@@ -47,7 +48,7 @@ def statistic_of(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statist
     """What `divisor`, whose signal is `law`, is a statistic of, if that is x (centred: what x is the deviation of)."""
     try:
         return _found(joint, divisor, x, law)
-    except (Lost, Unknown):
+    except Lost:
         return None
 
 
@@ -67,11 +68,9 @@ def _found(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statistic | N
         if root is None:
             return None
         squared = root
-    gone = {a % len(of.shape) for a in node.attrs["axes"]}
-    view = through(view, squared.id, kept_axes(node, squared, gone, bool(node.attrs.get("keepdim"))))
-    scale = 1.0
+    view = before_reduction(node, view, squared)
     if centred:
-        n = prod(of.shape[a] for a in gone)
+        n = prod(of.shape[a] for a in reduced_axes(node))
         scale = n / (n - float(node.attrs.get("correction", 1) or 0))
         whole = _deviation_of(joint, x, view)
         axes = _axes_between(joint, whole, squared, view) if whole is not None else None
@@ -109,10 +108,7 @@ def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
         data = [x for _, x in joint.data(node)]
         if len(data) != 1:
             return None, view
-        axes: dict[Axis, Parts | None] = {
-            Axis(view.base, k, n): digit(data[0].id, k, n) for k, n in enumerate(data[0].shape) if n > 1
-        }
-        view = joint.down(through(view, data[0].id, axes))
+        view = joint.down(along(view, node.outputs[0], data[0]))
     return None, view
 
 
@@ -158,6 +154,5 @@ def _deviation_of(joint: Joint, x: Value, view: Layout) -> Value | None:
     of = joint.operand(reduction, 0)
     if of is None or joint.view(mean, len(x.shape)).base != reduction.outputs[0].id:
         return None
-    gone = {a % len(of.shape) for a in reduction.attrs["axes"]}
-    own = through(seen, of.id, kept_axes(reduction, of, gone, bool(reduction.attrs.get("keepdim"))))
+    own = before_reduction(reduction, seen, of)
     return whole if joint.down(own) == joint.down(view) else None

@@ -15,6 +15,7 @@ import numpy as np
 from .canonical import Layout, canonical
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
+from .roles import reduced_axes
 from .specs import spec_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -70,7 +71,7 @@ def _as_contraction(
     if product.attrs.get("fn") != "mul" or len(product.inputs) != 2:
         return None
     shape = product.outputs[0].shape
-    axes = {a % max(len(shape), 1) for a in total.attrs["axes"]}
+    axes = reduced_axes(total)
     if len(shape) > len(LETTERS):
         return None
     for slot in (0, 1):

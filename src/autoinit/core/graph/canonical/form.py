@@ -14,10 +14,11 @@ from typing import Any
 from ..cuts import wanted_cuts
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
+from ..roles import reduced_axes
 from ..specs import spec_of
 from .layout import Layout, Repeat, of_base
 from .moves import MOVES, glued, place_of
-from .pieces import Pieces, resolved
+from .pieces import Pieces, pieces_of, resolved
 
 NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 """Functions of two operands, and the second that changes nothing."""
@@ -126,7 +127,7 @@ class _Form:
         x, axis = self.running[c.id]
         whole, n = of_base(c.id, c.shape), c.shape[axis]
         end, seen = place_of(whole, axis, n - 1), self._of(last)
-        wanted = {end._replace(axes=(*end.axes[:axis], more, *end.axes[axis:])) for more in ((), (Repeat(n),))}
+        wanted = {end.with_axis(axis, more) for more in ((), (Repeat(n),))}
         if n < 2 or seen not in wanted or self.layouts.get(c.id, whole) != whole:
             return False
         node.inputs, node.attrs = (x,), {"kind": "sum", "axis": axis, "remaining": True}
@@ -167,7 +168,7 @@ class _Form:
     def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
         for (axis, start, stop), part in zip(wanted_cuts(node) or (), made, strict=False):
             if len(part.axes) < len(whole.axes):  # the axis went
-                part = part._replace(axes=(*part.axes[:axis], (), *part.axes[axis:]))
+                part = part.with_axis(axis)
             self.cuts.setdefault((part, axis), []).append((whole, start, stop))
 
     def _again(self, pieces: list[Layout], axis: int) -> Layout | None:
@@ -180,28 +181,22 @@ class _Form:
         return None
 
     def _put_together(self, node: Node) -> list[Layout] | None:
-        axis, out = node.attrs["axis"], node.outputs[0]
-        pieces = [ref for ref in node.inputs if ref is not None]
-        new = all(len(ref.shape) < len(out.shape) for ref in pieces)  # they lie along an axis of their own
-        pieces = [ref for ref in pieces if new or ref.shape[axis]]
-        layouts = [self.layout(ref) for ref in pieces]
-        if new:
-            layouts = [None if x is None else x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for x in layouts]
-        whole = [x for x in layouts if x is not None]
-        if layouts and len(whole) == len(layouts):
-            made = whole[0] if len(whole) == 1 else self._again(whole, axis) or glued(whole, axis)
+        pieces = pieces_of(node, lambda slot: self.layout(node.inputs[slot]))
+        whole = [x for x in pieces.layouts if x is not None]
+        if whole and len(whole) == len(pieces.layouts):
+            made = whole[0] if len(whole) == 1 else self._again(whole, pieces.axis) or glued(whole, pieces.axis)
             if made is not None:
                 return [made]
-        sizes = [1 if new else ref.shape[axis] for ref in pieces]
-        if sizes:
-            self.pieces[out.id] = Pieces(axis, tuple(sizes), tuple(layouts))
+        if pieces.sizes:
+            self.pieces[node.outputs[0].id] = pieces
         return None
 
     def _averaged(self, node: Node) -> list[Layout] | None:
         """A mean over copies is one of them."""
-        x, axes = self.layout(node.inputs[0]), {a % max(len(node.inputs[0].shape), 1) for a in node.attrs["axes"]}  # type: ignore[union-attr]
+        x = self.layout(node.inputs[0])
         if x is None or node.attrs["kind"] not in ("mean", "max", "min"):
             return None
+        axes = reduced_axes(node)
         if not all(isinstance(part, Repeat) for a in axes for part in x.axes[a]):
             return None
         if node.attrs.get("keepdim"):

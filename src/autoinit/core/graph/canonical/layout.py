@@ -62,6 +62,10 @@ class Layout(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return tuple(size_of(parts) for parts in self.axes)
 
+    def with_axis(self, axis: int, parts: Parts = ()) -> Layout:
+        """A new axis before `axis`."""
+        return self._replace(axes=(*self.axes[:axis], parts, *self.axes[axis:]))
+
 
 def of_base(base: int, shape: Sequence[int]) -> Layout:
     """The tensor itself."""
@@ -70,6 +74,13 @@ def of_base(base: int, shape: Sequence[int]) -> Layout:
 
 def size_of(parts: Iterable[Part]) -> int:
     return prod(part.size for part in parts)
+
+
+def uses(part: Part, root: Axis) -> bool:
+    """Whether an axis of the base is in a part."""
+    if isinstance(part, Repeat):
+        return False
+    return part.root == root or (isinstance(part.root, Cut) and any(uses(one, root) for one in part.root.of))
 
 
 def joined(parts: Iterable[Part]) -> Parts:
