@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..graph.axes_followed import axes_followed
-from ..graph.cuts import wanted_cuts
+from ..graph.cuts import cuts_of
 from ..graph.graph import Constant, Node, Value
 from ..graph.specs import spec_of
 from ..signal.measured import from_array
@@ -59,16 +59,15 @@ class Places:
 
     def cut(self, node: Node) -> tuple[Signal, ...] | None:
         """The outputs of a cutting op as parts of what was put together; None if that says nothing new."""
-        wanted = wanted_cuts(node) if self.pieces else None
-        if wanted is None:
+        wanted = cuts_of(node) if self.pieces else []
+        source = node.inputs[0] if wanted else None
+        if not isinstance(source, Value) or any(step != 1 for _, _, step, _, _ in wanted):
             return self.unlike.output(node)
-        source = node.inputs[0]
-        assert isinstance(source, Value)
         found: list[Signal] = []
-        for (axis, start, stop), out in zip(wanted, node.outputs, strict=True):
+        for (axis, start, _, size, _), out in zip(wanted, node.outputs, strict=True):
             signal = None
-            if 0 < stop - start < source.shape[axis]:
-                signal = self.unlike.range(source, axis, start, stop)
+            if 0 < size < source.shape[axis]:
+                signal = self.unlike.range(source, axis, start, start + size)
             if signal is None:
                 return None
             found.append(self._reshape(signal, out.shape) if signal.shape != out.shape else signal)
@@ -169,10 +168,10 @@ class Places:
         outputs = tuple(
             Value(-1, tuple(size if a == cut.axis else n for a, n in enumerate(v.shape))) for v in node.outputs
         )
-        cuts = wanted_cuts(node) or ()
-        if len(cuts) > 1 and len(outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
+        cuts = cuts_of(node)
+        if len(cuts) > 1 and cuts[k].goes:
             assert signals[0] is not None  # of all places of an axis only this one
-            return self._rule("select", {"axis": cuts[k][0], "index": k}, signals[0], outputs[k].shape)
+            return self._rule("select", {"axis": cuts[k].axis, "index": k}, signals[0], outputs[k].shape)
         again = replace(node, outputs=outputs)
         made: Any = self.run.rules.table[node.op](again, Revisit(self.run, node), *signals)
         chosen: Signal = made[k] if isinstance(made, tuple) else made
@@ -207,10 +206,8 @@ class Places:
 
 def _start(node: Node, k: int, axis: int) -> int | None:
     """Where an output begins in the input along an axis that is cut and stays."""
-    cuts = wanted_cuts(node)
-    if cuts is None or cuts[k][0] != axis or len(node.outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
-        return None
-    return cuts[k][1]
+    cuts = cuts_of(node)
+    return cuts[k].start if cuts and cuts[k].axis == axis and not cuts[k].goes else None
 
 
 Inside = tuple[int | None, int, int] | None

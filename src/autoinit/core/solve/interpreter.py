@@ -13,7 +13,7 @@ from ..dependence.places import Places
 from ..dependence.relations import Relations
 from ..dependence.sampling_fallback import Retrace
 from ..dependence.story import Story
-from ..graph.canonical import Layout
+from ..graph.canonical.layout import Layout
 from ..graph.feeding import WEIGHT, Feeding
 from ..graph.graph import Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten

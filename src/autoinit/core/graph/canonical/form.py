@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from math import prod
 from typing import Any
 
-from ..cuts import wanted_cuts
+from ..cuts import cuts_of
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
 from ..roles import reduced_axes
@@ -166,10 +166,10 @@ class _Form:
         return self._unchanged(node) if spec.pointwise and id(node) not in self.sites else None
 
     def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
-        for (axis, start, stop), part in zip(wanted_cuts(node) or (), made, strict=False):
-            if len(part.axes) < len(whole.axes):  # the axis went
-                part = part.with_axis(axis)
-            self.cuts.setdefault((part, axis), []).append((whole, start, stop))
+        for (axis, start, step, size, goes), part in zip(cuts_of(node), made, strict=False):
+            if step == 1:
+                key = part.with_axis(axis) if goes else part, axis
+                self.cuts.setdefault(key, []).append((whole, start, start + size))
 
     def _again(self, pieces: list[Layout], axis: int) -> Layout | None:
         """What the pieces were cut from, if they are all of it, in order."""

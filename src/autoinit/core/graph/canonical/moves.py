@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ..cuts import CUTS, cuts_of
 from ..graph import Node
 from .layout import Fixed, Layout, Parts, Repeat, Run, cut, joined, regrouped, run_of, size_of, still, with_still
 
@@ -11,39 +12,20 @@ Made = list[Layout] | None
 """A layout for every output; None where the result is no view."""
 
 
-def _same(node: Node, x: Layout) -> Made:
-    return [x]
-
-
 def _reshape(node: Node, x: Layout) -> Made:
     axes = regrouped(x.axes, node.outputs[0].shape)
     return None if axes is None else [x._replace(axes=axes)]
 
 
-def _permute(node: Node, x: Layout) -> Made:
-    return [x._replace(axes=tuple(x.axes[a] for a in node.attrs["perm"]))]
-
-
-def _expand(node: Node, x: Layout) -> Made:
+def _copied(node: Node, x: Layout) -> Made:
+    """Axes of size m become axes of size n; new ones stand in front."""
     shape = node.outputs[0].shape
     added = len(shape) - len(x.axes)
-    if added < 0:
-        return None
-    axes: list[Parts] = [()] * added + list(x.axes)
     old = (1,) * added + x.shape
-    stretched = [(Repeat(n),) if m == 1 and n != 1 else parts for parts, m, n in zip(axes, old, shape, strict=True)]
-    return [x._replace(axes=tuple(stretched))]
-
-
-def _repeat(node: Node, x: Layout) -> Made:
-    shape = node.outputs[0].shape
-    added = len(shape) - len(x.axes)
-    axes: list[Parts] = [()] * added + list(x.axes)
-    old = (1,) * added + x.shape
-    if any(m == 0 or n % m for m, n in zip(old, shape, strict=True)):
+    if added < 0 or any(m == 0 or n % m for m, n in zip(old, shape, strict=True)):
         return None
-    tiled = [joined((Repeat(n // m), *parts)) for parts, m, n in zip(axes, old, shape, strict=True)]
-    return [x._replace(axes=tuple(tiled))]
+    axes = zip(((),) * added + x.axes, old, shape, strict=True)
+    return [x._replace(axes=tuple(joined((Repeat(n // m), *parts)) for parts, m, n in axes))]
 
 
 def part_of(x: Layout, axis: int, start: int, step: int, size: int) -> Layout:
@@ -58,30 +40,13 @@ def place_of(x: Layout, axis: int, index: int) -> Layout:
     return Layout(x.base, x.axes[:axis] + x.axes[axis + 1 :], with_still(x.fixed, still(x.axes[axis], index)))
 
 
-def _slice(node: Node, x: Layout) -> Made:
-    a = node.attrs
-    axis, start, step = a["axis"], a["start"], a["step"]
-    size = len(range(start, min(a["stop"], x.shape[axis]), step))
-    return [part_of(x, axis, start, step, size)] if size and start >= 0 and step > 0 else None
-
-
-def _select(node: Node, x: Layout) -> Made:
-    return [place_of(x, node.attrs["axis"], node.attrs["index"])]
-
-
-def _split(node: Node, x: Layout) -> Made:
-    axis, made, at = node.attrs["axis"], [], 0
-    for size in node.attrs["sizes"]:
-        if not size:
+def _cut(node: Node, x: Layout) -> Made:
+    made = []
+    for axis, start, step, size, goes in cuts_of(node):
+        if size < 1 or start < 0 or step < 1:
             return None
-        made.append(part_of(x, axis, at, 1, size))
-        at += size
+        made.append(place_of(x, axis, start) if goes else part_of(x, axis, start, step, size))
     return made
-
-
-def _unbind(node: Node, x: Layout) -> Made:
-    axis = node.attrs["axis"]
-    return [place_of(x, axis, k) for k in range(x.shape[axis])]
 
 
 def _shuffle(node: Node, x: Layout) -> Made:
@@ -96,15 +61,12 @@ def _shuffle(node: Node, x: Layout) -> Made:
 
 
 MOVES: dict[str, Callable[[Node, Layout], Made]] = {
-    "identity": _same,
+    "identity": lambda node, x: [x],
     "reshape": _reshape,
-    "permute": _permute,
-    "expand": _expand,
-    "repeat": _repeat,
-    "slice": _slice,
-    "select": _select,
-    "split": _split,
-    "unbind": _unbind,
+    "permute": lambda node, x: [x._replace(axes=tuple(x.axes[a] for a in node.attrs["perm"]))],
+    "expand": _copied,
+    "repeat": _copied,
+    **dict.fromkeys(CUTS, _cut),
     "shuffle": _shuffle,
 }
 
