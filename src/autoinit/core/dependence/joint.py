@@ -72,9 +72,6 @@ class Joint:
             raise Lost
         return found
 
-    def producer(self, value: int) -> Node | None:
-        return self.story.producer(value)
-
     def operand(self, node: Node, slot: int) -> Value | None:
         return self.story.operand(node, slot)
 
@@ -151,14 +148,17 @@ class Joint:
         signal = self.signal(base)
         at = Value(base, signal.shape)
         while self.signal(at).source is not self.signal(at):
-            node = self.story.producer(at.id)
-            if node is None or not spec_of(node.op).pointwise:
+            x = self.argument(at.id)
+            if x is None or x.shape != at.shape:
                 return None
-            data = self.data(node)
-            if len(data) != 1 or data[0][1].shape != at.shape:
-                return None
-            at = data[0][1]
+            at = x
         return at if self.signal(at) is signal.source else None
+
+    def argument(self, value: int) -> Value | None:
+        """x of a value that is a function of x alone, entry by entry."""
+        node = self.story.producer(value)
+        data = self.data(node) if node is not None and spec_of(node.op).pointwise else []
+        return data[0][1] if len(data) == 1 else None
 
     def origin(self, value: Value) -> Layout | None:
         """The view, of a value that is no view, that a value is a pointwise function of."""
@@ -173,10 +173,7 @@ class Joint:
         inner = self.story.layouts.get(view.base)
         if inner is None or inner.base == view.base:
             return view
-        shape = inner.shape
-        axes = {
-            Axis(view.base, k, n): parts for k, (parts, n) in enumerate(zip(inner.axes, shape, strict=True)) if n > 1
-        }
+        axes = {Axis(view.base, k, n): inner.axes[k] for k, n in enumerate(inner.shape) if n > 1}
         return through(view, inner.base, axes, inner.fixed)
 
     def _by_weight(self, node: Node, other: Node, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:

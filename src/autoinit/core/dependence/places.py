@@ -16,10 +16,8 @@ from typing import Any, NamedTuple
 from ..graph.axes_followed import axes_followed
 from ..graph.cuts import cuts_of
 from ..graph.graph import Constant, Node, Value
-from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
-from .relations import Relations
 from .run import Run
 from .unlike_columns import Unlike
 
@@ -161,7 +159,7 @@ class Places:
             assert signals[0] is not None  # of all places of an axis only this one
             return self._rule("select", {"axis": cuts[k].axis, "index": k}, signals[0], outputs[k].shape)
         again = replace(node, outputs=outputs)
-        made: Any = self.run.rules.table[node.op](again, Revisit(self.run, node), *signals)
+        made: Any = self.run.rules.table[node.op](again, self.run.revisited(node), *signals)
         chosen: Signal = made[k] if isinstance(made, tuple) else made
         return chosen
 
@@ -223,38 +221,3 @@ PUT_TOGETHER: dict[str, Callable[[Node, Cut], Inside]] = {
 
 class Doubtful(Exception):
     """Moments do not tell what an op on the way makes of a part: samples of the whole will."""
-
-
-class Revisit:
-    """The context of an op that is worked out again: weights are as they were decided, nothing is noted."""
-
-    def __init__(self, run: Run, node: Node) -> None:
-        self.run, self.node, self.training = run, node, run.training
-
-    def weight(self, node: Node, slot: int, second_moment: Any) -> Signal:
-        return self.run.used_weights[id(self.node), slot]
-
-    def centred(self, node: Node, x: Signal) -> Signal:
-        return self.run.centred(self.node, x)
-
-    def array(self, node: Node, slot: int) -> Any:
-        return None if spec_of(node.op).pointwise else self.run.array(self.node, slot)
-
-    def kept(self, node: Node, slot: int) -> bool:
-        return self.run.kept(self.node, slot)
-
-    def varies(self, node: Node, slot: int) -> bool:
-        return self.run.varies(self.node, slot)
-
-    def relations(self, node: Node) -> Relations:
-        """Parts of tensors have no values of their own to ask about."""
-        return Relations(None, node)
-
-    def related(self, node: Node, slot: int, other: int) -> bool:
-        return self.run.related(self.node, slot, other)
-
-    def doubt(self, why: str) -> None:
-        raise Doubtful(why)
-
-    def note(self, node: Node, kind: str, message: str) -> None:
-        return None

@@ -56,20 +56,15 @@ def _found(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statistic | N
     node, view = _reduction(joint, joint.view(divisor, len(x.shape)))
     if node is None or law.source is law:
         return None
-    kind = node.attrs["kind"]
-    of = joint.operand(node, 0)
+    kind, of = node.attrs["kind"], joint.operand(node, 0)
     made = joint.signal(node.outputs[0])
     if of is None or made.source is made or abs(made.source.mean - law.source.mean) > 1e-9 * (1 + abs(law.source.mean)):
         return None
-    centred = kind in ("var", "std")
-    squared = of
-    if kind in ("mean", "sum"):
-        root = _root(joint, of)
-        if root is None:
-            return None
-        squared = root
+    squared = _root(joint, of) if kind in ("mean", "sum") else of
+    if squared is None:
+        return None
     view = before_reduction(node, view, squared)
-    if centred:
+    if kind in ("var", "std"):
         n = prod(of.shape[a] for a in reduced_axes(node))
         scale = n / (n - float(node.attrs.get("correction", 1) or 0))
         whole = _deviation_of(joint, x, view)
@@ -87,28 +82,23 @@ def _scaled(joint: Joint, x: Value) -> Iterator[tuple[Value, float]]:
     second = joint.signal(x).second
     for _ in range(4):
         yield x, joint.signal(x).second / second if second else 1.0
-        node = joint.story.producer(x.id)
-        data = joint.data(node) if node is not None else []
-        if node is None or len(data) != 1 or node.attrs.get("fn") not in MULTIPLES or data[0][1].shape != x.shape:
+        node, inner = joint.story.producer(x.id), joint.argument(x.id)
+        if node is None or inner is None or node.attrs.get("fn") not in MULTIPLES or inner.shape != x.shape:
             return
-        x = data[0][1]
+        x = inner
 
 
 def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
     """The reduction that a view goes back to, by functions of one tensor, and the view of what it gave."""
     for _ in range(16):
         node = joint.story.producer(view.base)
-        if node is None:
-            return None, view
-        if spec_of(node.op).reduces:
+        if node is not None and spec_of(node.op).reduces:
             squares = node.attrs["kind"] != "norm" or node.attrs.get("power") in (None, 2.0)
             return (node if squares and node.attrs["kind"] in KINDS else None), view
-        if not spec_of(node.op).pointwise:
-            return None, view
-        data = [x for _, x in joint.data(node)]
-        if len(data) != 1:
-            return None, view
-        view = joint.down(along(view, node.outputs[0], data[0]))
+        x = joint.argument(view.base)
+        if node is None or x is None:
+            break
+        view = joint.down(along(view, node.outputs[0], x))
     return None, view
 
 

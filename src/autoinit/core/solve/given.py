@@ -1,29 +1,32 @@
-"""The context of rules that work out a weight in the making."""
+"""Contexts of rules that work something out again: every operand is given, nothing is decided or noted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from ..dependence.places import Doubtful
 from ..dependence.relations import Relations
-from ..dependence.story import Story
 from ..graph.graph import Node
+from ..graph.specs import spec_of
 from ..signal.signal import Signal
-from .operands import Operands
-from .weights_in_the_making import Assignment
+
+if TYPE_CHECKING:
+    from .interpreter import Propagation
 
 
 class Given:
-    """Every operand is given, and nothing is decided."""
+    """The context of a weight in the making; `weight` gives operands by their slots."""
 
-    def __init__(self, run: Operands, story: Story, signals: list[Signal | None], assignment: Assignment) -> None:
-        self.run, self.story, self.signals, self.assignment = run, story, signals, assignment
-        self.training = run.options.training
+    def __init__(
+        self, run: Propagation, weight: Callable[[int], Signal | None], relations: Callable[[Node], Relations]
+    ) -> None:
+        self.run, self.training, self._weight, self.relations = run, run.training, weight, relations
 
     def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
-        signal = self.signals[slot]
+        signal = self._weight(slot)
         assert signal is not None
         return signal
 
@@ -39,9 +42,6 @@ class Given:
     def varies(self, node: Node, slot: int) -> bool:
         return self.run.varies(node, slot)
 
-    def relations(self, node: Node) -> Relations:
-        return Relations(self.assignment.joint(self.story), node)
-
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
 
@@ -50,3 +50,22 @@ class Given:
 
     def note(self, node: Node, kind: str, message: str) -> None:
         """Notes are taken when the weight is used, not at every scale that is tried."""
+
+
+class Revisited(Given):
+    """The context of an op on parts of its operands, which have no values of their own to ask about."""
+
+    def __init__(self, run: Propagation, node: Node) -> None:
+        super().__init__(run, lambda slot: run.used_weights[id(node), slot], lambda part: Relations(None, part))
+
+    def centred(self, node: Node, x: Signal) -> Signal:
+        return self.run.centred(node, x)
+
+    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
+        return None if spec_of(node.op).pointwise else self.run.array(node, slot)
+
+    def related(self, node: Node, slot: int, other: int) -> bool:
+        return self.run.related(node, slot, other)
+
+    def doubt(self, why: str) -> None:
+        raise Doubtful(why)

@@ -27,7 +27,7 @@ from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
 from .added_tables import partners
 from .bias_centring import centred_by_bias
-from .given import Given
+from .given import Given, Revisited
 from .no_rule import passed_through, simulate
 from .operands import Operands
 from .outcome import Outcome, RuleSet
@@ -184,6 +184,9 @@ class Propagation(Operands):
     def doubt(self, why: str) -> None:
         self._doubt = why
 
+    def revisited(self, node: Node) -> Revisited:
+        return Revisited(self, node)
+
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
@@ -238,7 +241,7 @@ class Propagation(Operands):
 
     def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
-        given = Given(self, self.story, signals, assignment)
+        given = Given(self, signals.__getitem__, lambda node: Relations(assignment.joint(self.story), node))
         rule = self.rules.table.get(node.op)
         made: Any = None
         if rule is not None:

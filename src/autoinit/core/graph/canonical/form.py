@@ -32,7 +32,7 @@ def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
     form = _Form(feeding, {id(node) for site in graph.sites for node in (site.node, *site.inner)})
     for node in graph.nodes:
         form.read(node)
-    return {**form.layouts, **form.views}, form.changed
+    return form.layouts, form.changed
 
 
 def _key(node: Node) -> Hashable | None:
@@ -59,8 +59,6 @@ class _Form:
         self.calls: dict[Hashable, tuple[Value, ...]] = {}
         """What was worked out, and the values that it gave."""
         self.layouts: dict[int, Layout] = {}
-        self.views: dict[int, Layout] = {}
-        """Layouts of weights in the making."""
         self.running: dict[int, tuple[Reference, int]] = {}
         """Running sums: their terms, and the axis."""
         self.first: dict[Layout, Value] = {}
@@ -102,8 +100,8 @@ class _Form:
         """Weights in the making have a home of their own: they are known as views, and left as they are."""
         x = node.inputs[0]
         if node.op in MOVES and isinstance(x, Value) and 0 not in x.shape:
-            made = MOVES[node.op](node, self.views.get(x.id) or of_base(x.id, x.shape))
-            self.views.update({value.id: one for value, one in zip(node.outputs, made or (), strict=False)})
+            made = MOVES[node.op](node, self.layouts.get(x.id) or of_base(x.id, x.shape))
+            self.layouts.update({value.id: one for value, one in zip(node.outputs, made or (), strict=False)})
 
     def _known(self, node: Node) -> bool:
         """Whether the same was worked out before; then it is that value."""

@@ -70,7 +70,7 @@ def _substituted(x: Layout, root: Axis, run: Run, begin: int, piece: Layout) -> 
     part = root._replace(size=run.size)
     shown = Digit(part, 1, run.size)
     view = Layout(x.base, tuple(tuple(shown if uses(p, root) else p for p in parts) for parts in x.axes), run.fixed)
-    axes = {Axis(x.base, k, n): parts for k, (parts, n) in enumerate(zip(piece.axes, piece.shape, strict=True))}
+    axes = {Axis(x.base, k, n): piece.axes[k] for k, n in enumerate(piece.shape)}
     made, ends = cut(piece.axes[root.number], run.start - begin, run.step, run.size)
     try:
         return through(view, piece.base, {**axes, part: made}, with_still(piece.fixed, ends))
