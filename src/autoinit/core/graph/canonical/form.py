@@ -11,7 +11,6 @@ from collections.abc import Hashable
 from math import prod
 from typing import Any
 
-from ..cuts import cuts_of
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
 from ..roles import reduced_axes
@@ -64,8 +63,6 @@ class _Form:
         self.first: dict[Layout, Value] = {}
         """The earliest value with a layout."""
         self.pieces: dict[int, Pieces] = {}
-        self.cuts: dict[tuple[Layout, int], list[tuple[Layout, int, int]]] = {}
-        """Of a part and the axis along which it was cut out: (the whole, start, stop)."""
         self.changed = False
 
     def read(self, node: Node) -> None:
@@ -151,11 +148,7 @@ class _Form:
             if x is None or 0 in x.shape:
                 return None
             made = MOVES[node.op](node, x)
-            if made is None:
-                return None
-            made = [resolved(one, self.pieces) for one in made]
-            self._cut_from(node, x, made)
-            return made
+            return None if made is None else [resolved(one, self.pieces) for one in made]
         spec = spec_of(node.op)
         if spec.joins:
             return self._put_together(node)
@@ -163,26 +156,11 @@ class _Form:
             return self._averaged(node)
         return self._unchanged(node) if spec.pointwise and id(node) not in self.sites else None
 
-    def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
-        for (axis, start, step, size, goes), part in zip(cuts_of(node), made, strict=False):
-            if step == 1:
-                key = part.with_axis(axis) if goes else part, axis
-                self.cuts.setdefault(key, []).append((whole, start, start + size))
-
-    def _again(self, pieces: list[Layout], axis: int) -> Layout | None:
-        """What the pieces were cut from, if they are all of it, in order."""
-        for whole, start, stop in self.cuts.get((pieces[0], axis), ()):
-            for piece in pieces[1:]:
-                stop = next((b for w, a, b in self.cuts.get((piece, axis), ()) if w == whole and a == stop), 0)
-            if start == 0 and stop == whole.shape[axis]:
-                return whole
-        return None
-
     def _put_together(self, node: Node) -> list[Layout] | None:
         pieces = pieces_of(node, lambda slot: self.layout(node.inputs[slot]))
         whole = [x for x in pieces.layouts if x is not None]
         if whole and len(whole) == len(pieces.layouts):
-            made = whole[0] if len(whole) == 1 else self._again(whole, pieces.axis) or glued(whole, pieces.axis)
+            made = whole[0] if len(whole) == 1 else glued(whole, pieces.axis)
             if made is not None:
                 return [made]
         if pieces.sizes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 from ..cuts import CUTS, cuts_of
 from ..graph import Node
@@ -72,40 +73,40 @@ MOVES: dict[str, Callable[[Node, Layout], Made]] = {
 
 
 def glued(pieces: Sequence[Layout], axis: int) -> Layout | None:
-    """Pieces along an axis that are neighbours in one tensor, as the part of it that they are."""
+    """Pieces along an axis that are neighbours in one tensor, as the part of it that they are.
+
+    What they are parts of is guessed from the first two. A guess is right if cutting it gives the pieces again.
+    """
     first = pieces[0]
-    if any(p.base != first.base or len(p.axes) != len(first.axes) for p in pieces[1:]):
+    before, behind = first.axes[:axis], first.axes[axis + 1 :]
+    if any((p.base, p.axes[:axis], p.axes[axis + 1 :]) != (first.base, before, behind) for p in pieces[1:]):
         return None
-    rest = first.axes[:axis] + first.axes[axis + 1 :]
-    if any(p.axes[:axis] + p.axes[axis + 1 :] != rest for p in pieces[1:]):
-        return None
-    common = frozenset.intersection(*(p.fixed for p in pieces))
     copies = [_copies(p.axes[axis]) for p in pieces]
-    if all(p.fixed == common for p in pieces) and len({parts for _, parts in copies}) == 1:
+    if len({(p.fixed, parts) for p, (_, parts) in zip(pieces, copies, strict=True)}) == 1:
         made = joined((Repeat(sum(count for count, _ in copies)), *copies[0][1]))
-        return first._replace(axes=(*first.axes[:axis], made, *first.axes[axis + 1 :]))
-    runs = _runs(pieces, axis, common)
-    if runs is None:
-        return None
-    of, start, step, size, fixed = runs[0]
-    for run in runs[1:]:
-        own = run.step if run.size > 1 else None
-        known = step if size > 1 else None
-        gap = known or own or run.start - start
-        if run.of != of or run.fixed != fixed or gap <= 0 or run.start != start + gap * size or own not in (None, gap):
-            return None
-        step, size = gap, size + run.size
-    parts, ends = cut(of, start, step, size)
-    return Layout(first.base, (*first.axes[:axis], parts, *first.axes[axis + 1 :]), with_still(fixed, ends))
-
-
-def _runs(pieces: Sequence[Layout], axis: int, common: Fixed) -> list[Run] | None:
-    """Every piece as places of one axis; None if there is no such axis."""
-    ways = [{(run.of, run.fixed): run for run in _ways(p, axis, p.fixed - common)} for p in pieces]
-    for key in ways[0]:
-        if all(key in own for own in ways[1:]):
-            return [own[key] for own in ways]
+        return first._replace(axes=(*before, made, *behind))
+    ends = list(accumulate(size_of(p.axes[axis]) for p in pieces))
+    places = list(zip((0, *ends), ends, pieces, strict=False))
+    for run in _guesses(pieces, axis):
+        parts, standing = cut(run.of, run.start, run.step, ends[-1])
+        whole = Layout(first.base, (*before, parts, *behind), with_still(run.fixed, standing))
+        if all(part_of(whole, axis, start, 1, end - start) == piece for start, end, piece in places):
+            return whole
     return None
+
+
+def _guesses(pieces: Sequence[Layout], axis: int) -> Iterator[Run]:
+    """Where the first piece may begin, in what, and with which step."""
+    common = frozenset.intersection(*(p.fixed for p in pieces))
+    one, two = ({(run.of, run.fixed): run for run in _ways(p, axis, p.fixed - common)} for p in pieces[:2])
+    for key, run in one.items():
+        if run.size > 1:
+            yield run
+        elif key in two:
+            gap, n = two[key].start - run.start, size_of(run.of)
+            yield run._replace(step=gap if 2 * abs(gap) <= n else gap - n if gap > 0 else gap + n)  # around a circle
+    for run in two.values():
+        yield run._replace(start=run.start - run.step * size_of(pieces[0].axes[axis]))
 
 
 def _ways(piece: Layout, axis: int, own: Fixed) -> Iterator[Run]:
