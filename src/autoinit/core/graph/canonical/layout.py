@@ -163,9 +163,7 @@ def cut(parts: Parts, start: int, step: int, size: int) -> tuple[Parts, Fixed]:
     if not rest and isinstance(first, Digit) and whole % (step * size) == 0 and start % (step * size) < step:
         # all of a digit in the middle: those below and above it stand still
         high, low_digit = split(first, step * size)[0], Digit(first.root, first.stride, step)
-        assert isinstance(high, Digit)
-        ends = ((high, start // (step * size)), (low_digit, start % step))
-        standing = frozenset(one for digit, index in ends if digit.size > 1 for one in [(digit, index)])
+        standing = still(joined((high, low_digit)), start // (step * size) * step + start % step)
         return (Digit(first.root, first.stride * step, size),), standing
     return (Digit(made, 1, size),), NONE
 
