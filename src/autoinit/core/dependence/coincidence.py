@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import NONE, Axis, Digit, Layout, Repeat, run_of, uses
+from ..graph.canonical.layout import NONE, Axis, Digit, Layout, run_of, uses
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -51,10 +51,10 @@ def index_of(view: Layout, root: Axis) -> Index:
     for axis, parts in enumerate(view.axes):
         low = 1
         for part in reversed(parts):
-            if uses(part, root):
+            if isinstance(part, Digit) and uses(part, root):
                 run = run_of((part,), NONE)
-                of = run.of[0]
-                if isinstance(of, Repeat) or run.of not in ((part,), (Digit(root, 1, root.size),)):
+                of = part if part.root == root else Digit(root, 1, root.size)
+                if run.of != (of,):
                     raise ValueError("a part of a part")
                 found.append(Use(axis, low, part.size, of.stride * run.step))
                 digits.append((of.stride, of.size))

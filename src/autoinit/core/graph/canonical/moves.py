@@ -88,6 +88,8 @@ def glued(pieces: Sequence[Layout], axis: int) -> Layout | None:
     ends = list(accumulate(size_of(p.axes[axis]) for p in pieces))
     places = list(zip((0, *ends), ends, pieces, strict=False))
     for run in _guesses(pieces, axis):
+        if run.step == 0 or ends[-1] > size_of(run.of):
+            continue
         parts, standing = cut(run.of, run.start, run.step, ends[-1])
         whole = Layout(first.base, (*before, parts, *behind), with_still(run.fixed, standing))
         if all(part_of(whole, axis, start, 1, end - start) == piece for start, end, piece in places):
