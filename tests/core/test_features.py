@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from autoinit.core.graph.features import Features, split_axes
+from autoinit.core.graph.features import Features
 from autoinit.core.graph.graph import Graph, Node, ParameterView, Value
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "axes", "expected"),
+    ("shapes", "expected"),
     [
-        ((8, 48), (8, 6, 8), {1}, {1, 2}),
-        ((8, 48), (8, 48, 1), {1}, {1}),
-        ((8, 10, 48), (80, 48), {2}, {1}),
-        ((8, 10, 48), (8, 480), {2}, set()),
-        ((8, 6, 8), (8, 48), {1, 2}, {1}),
-        ((1, 48), (6, 8), {1}, {0, 1}),
-        ((4, 6), (6, 4), {1}, set()),
+        (((8, 48), (8, 6, 8)), {1, 2}),
+        (((8, 48), (8, 48, 1)), {1}),
+        (((8, 10, 48), (80, 48)), {1}),
+        (((8, 10, 48), (8, 480)), set()),
+        (((8, 48), (8, 6, 8), (8, 48)), {1}),
+        (((1, 48), (6, 8)), {0, 1}),
+        (((4, 6), (6, 4)), set()),
     ],
 )
-def test_axes_through_a_reshape(old, new, axes, expected) -> None:
-    assert split_axes(old, new, frozenset(axes)) == frozenset(expected)
+def test_axes_through_a_reshape(shapes: tuple[tuple[int, ...], ...], expected: set[int]) -> None:
+    steps = (("linear" if k == 0 else "reshape", shape, {}) for k, shape in enumerate(shapes))
+    found, product = graph(*steps, other=(), equation="->")
+    assert Features(found).axes(product.inputs[0]) == expected
 
 
 def graph(*steps: tuple[str, tuple[int, ...], dict], other: tuple[int, ...], equation: str) -> tuple[Graph, Node]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autoinit.core.gaussian.expression import apply
-from autoinit.core.graph.canonical import canonical
+from autoinit.core.graph.canonical.form import canonical
 from autoinit.core.graph.feeding import Feeding
 from autoinit.core.graph.graph import Graph, Node, Value
 from autoinit.core.signal.positive import sign_of

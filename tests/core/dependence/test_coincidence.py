@@ -61,7 +61,7 @@ def _tangled(a: Layout, b: Layout, ndim: int) -> bool:
             found = [index_of(_wide(x, ndim), Axis(0, number, n)) for x in (a, b)]
         except ValueError:
             return False
-        for use in (use for index in found if index is not None for use in index.uses):
+        for use in (use for index in found for use in index.uses):
             tied.setdefault(use.axis, set()).add(number)
         if found[0] != found[1]:
             unlike.add(number)

@@ -7,7 +7,7 @@ each of their own axes they have the same index or each any one; from that follo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -15,9 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import Axis, Cut, Digit, Layout, Repeat
+from ..graph.canonical.layout import NONE, Axis, Digit, Layout, run_of, uses
 
 Array = NDArray[np.float64]
+Places = NDArray[np.int64]
+Digits = tuple[tuple[int, int], ...]
+"""(stride, size) of digits of an index of the base."""
 LARGEST = 2**16
 """Grids of indices beyond this are not counted out."""
 
@@ -37,44 +40,36 @@ class Index(NamedTuple):
     uses: tuple[Use, ...]
     start: int
     size: int
-    averaged: tuple[tuple[int, int], ...] = ()
-    """Digits (stride, size) of the base that are averaged over."""
+    averaged: Digits = ()
+    """What the view does not have."""
 
 
-def index_of(view: Layout, root: Axis) -> Index | None:
-    """None: averaged over. Raises ValueError where the axis was cut in a way that is not followed."""
-    uses: list[Use] = []
-    start, found, total = 0, False, 1
-    digits: list[tuple[int, int]] = []
+def index_of(view: Layout, root: Axis) -> Index:
+    """Raises ValueError where the axis was cut in a way that is not followed."""
+    found: list[Use] = []
+    start, digits = 0, []
     for axis, parts in enumerate(view.axes):
         low = 1
         for part in reversed(parts):
-            if not isinstance(part, Repeat):
-                if part.root == root:
-                    uses.append(Use(axis, low, part.size, part.stride))
-                    digits.append((part.stride, part.size))
-                    total *= part.size
-                    found = True
-                elif isinstance(part.root, Cut) and _holds(part.root, root):
-                    cut = part.root
-                    if cut.of != (Digit(root, 1, root.size),) or part.stride != 1 or part.size != cut.size:
-                        raise ValueError("a part of a part")
-                    uses.append(Use(axis, low, part.size, cut.step))
-                    start, total, found = start + cut.start, root.size, True
+            if isinstance(part, Digit) and uses(part, root):
+                run = run_of((part,), NONE)
+                of = part if part.root == root else Digit(root, 1, root.size)
+                if run.of != (of,):
+                    raise ValueError("a part of a part")
+                found.append(Use(axis, low, part.size, of.stride * run.step))
+                digits.append((of.stride, of.size))
+                start += run.start
             low *= part.size
     for digit, index in view.fixed:
         if digit.root == root:
             digits.append((digit.stride, digit.size))
-            start, total, found = start + digit.stride * index, total * digit.size, True
-        elif isinstance(digit.root, Cut) and _holds(digit.root, root):
+            start += digit.stride * index
+        elif uses(digit, root):
             raise ValueError("a place of a part")
-    if not found:
-        return None
-    missing = () if total == root.size else _missing(digits, root.size)
-    return Index(tuple(sorted(uses)), start, root.size, missing)
+    return Index(tuple(sorted(found)), start, root.size, _missing(digits, root.size))
 
 
-def _missing(digits: list[tuple[int, int]], size: int) -> tuple[tuple[int, int], ...]:
+def _missing(digits: Iterable[tuple[int, int]], size: int) -> Digits:
     """The digits between those that a view has."""
     found, reached = [], 1
     for stride, n in (*sorted(digits), (size, 1)):
@@ -86,7 +81,7 @@ def _missing(digits: list[tuple[int, int]], size: int) -> tuple[tuple[int, int],
     return tuple(found)
 
 
-def _without(index: Index, gone: tuple[tuple[int, int], ...]) -> Index:
+def _without(index: Index, gone: Digits) -> Index:
     """The other digits of an index, those in `gone` left out."""
     uses = list(index.uses)
     for stride, n in gone:
@@ -107,90 +102,60 @@ def _split(use: Use, edge: int) -> tuple[Use, ...]:
     return Use(use.axis, use.low, low, use.stride), Use(use.axis, use.low * low, use.size // low, edge)
 
 
-def _holds(cut: Cut, root: Axis) -> bool:
-    return any(
-        isinstance(part, Digit) and (part.root == root or (isinstance(part.root, Cut) and _holds(part.root, root)))
-        for part in cut.of
-    )
-
-
 @lru_cache(maxsize=4096)
-def chances(one: Index | None, two: Index | None, shape: tuple[int, ...], size: int) -> Array:
+def chances(one: Index, two: Index, shape: tuple[int, ...]) -> Array:
     """The chance of the same index, as an array that broadcasts to (2,) * len(shape): along each axis the views have
     the same index (0), or each has any of its own (1)."""
-    flat = np.ones((1,) * len(shape))
-    if one is None or two is None:
-        return flat / size
+    flat, whole = np.ones((1,) * len(shape)), ((1, one.size),)
+    if whole in (one.averaged, two.averaged):
+        return flat / one.size
     gone = (*one.averaged, *(d for d in two.averaged if d not in one.averaged))
     if gone:
         if any(a <= b < a * n for a, n in gone for b, m in gone if (a, n) != (b, m)):
             raise ValueError("averages that overlap")
-        chance = chances(_without(one, gone), _without(two, gone), shape, size)
-        return np.asarray(chance / prod(n for _, n in gone))
+        return np.asarray(chances(_without(one, gone), _without(two, gone), shape) / prod(n for _, n in gone))
+    own = [sorted({use.axis for use in index.uses}) for index in (one, two)]
     if one == two:
-        for axis in {use.axis for use in one.uses}:
-            flat = flat * _along(axis, len(shape), 1.0, 1.0 / prod(use.size for use in one.uses if use.axis == axis))
+        for axis in own[0]:
+            meet = 1.0 / prod(use.size for use in one.uses if use.axis == axis)
+            flat = flat * np.array([1.0, meet]).reshape([2 if a == axis else 1 for a in range(len(shape))])
         return flat
-    axes = sorted({use.axis for use in (*one.uses, *two.uses)})
-    if len(axes) == 1 or (len(one.uses) == len(two.uses) == 1):
-        if len(axes) == 1:
-            a, b = _values(one, shape[axes[0]]), _values(two, shape[axes[0]])
-            return flat * _along(axes[0], len(shape), float(np.mean(a == b)), _meet(a, b, size))
-        a, b = _values(one, shape[one.uses[0].axis]), _values(two, shape[two.uses[0].axis])
-        return flat * _meet(a, b, size)
-    return _counted(one, two, shape, size, axes)
+    if not set(own[0]) & set(own[1]):
+        return flat * _meet(*(_places(i, axes, shape).reshape(1, -1) for i, axes in zip((one, two), own, strict=True)))
+    return _counted(one, two, shape, sorted({*own[0], *own[1]}))
 
 
-def _meet(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> float:
-    """The chance that one of the first and one of the second are the same."""
-    return float(np.bincount(a, minlength=size) @ np.bincount(b, minlength=size)) / (len(a) * len(b))
-
-
-def _meet_in_rows(a: NDArray[np.int64], b: NDArray[np.int64], size: int) -> float:
+def _meet(a: Places, b: Places) -> float:
     """The mean over rows of the chance that one of the first's row and one of the second's are the same."""
-    rows = np.arange(len(a))[:, None] * size
+    rows = np.arange(len(a))[:, None] * (1 + max(a.max(), b.max()))
     (one, many), (two, more) = (np.unique(x + rows, return_counts=True) for x in (a, b))
     _, i, j = np.intersect1d(one, two, assume_unique=True, return_indices=True)
-    met = float(np.dot(many[i], more[j]))
-    return met / float(a.shape[1] * b.shape[1] * len(a))
+    return float(np.dot(many[i], more[j])) / float(a.shape[1] * b.shape[1] * len(a))
 
 
-def _along(axis: int, ndim: int, same: float, different: float) -> Array:
-    return np.array([same, different]).reshape([2 if a == axis else 1 for a in range(ndim)])
-
-
-def _values(index: Index, n: int) -> NDArray[np.int64]:
-    """The index of the base for every index of the one axis that is used (a fixed one: for any axis)."""
-    i = np.arange(n)
-    made = np.full(n, index.start)
+def _places(index: Index, axes: Sequence[int], shape: Sequence[int]) -> Places:
+    """The index of the base for all indices of some axes."""
+    grid = [shape[a] for a in axes]
+    made = np.full(grid, index.start)
     for use in index.uses:
-        made = made + use.stride * ((i // use.low) % use.size)
+        at = axes.index(use.axis)
+        steps = use.stride * ((np.arange(grid[at]) // use.low) % use.size)
+        made = made + steps.reshape([-1 if k == at else 1 for k in range(len(grid))])
     return made % index.size
 
 
-def _counted(one: Index, two: Index, shape: Sequence[int], size: int, axes: Sequence[int]) -> Array:
+def _counted(one: Index, two: Index, shape: Sequence[int], axes: Sequence[int]) -> Array:
     """Count over the grid of all axes involved."""
     grid = [shape[a] for a in axes]
-    if int(np.prod(grid)) > LARGEST:
+    if len(grid) > 1 and prod(grid) > LARGEST:
         raise ValueError("too many indices to count")
-    places = np.indices(grid)
-    made = []
-    for index in (one, two):
-        values = np.full(grid, index.start)
-        for use in index.uses:
-            values = values + use.stride * ((places[axes.index(use.axis)] // use.low) % use.size)
-        made.append(values % index.size)
+    made = [_places(index, axes, shape) for index in (one, two)]
     table = np.empty((2,) * len(axes))
     for free in np.ndindex(*table.shape):  # 1: the indices along this axis are drawn apart
         kept = [k for k, apart in enumerate(free) if not apart]
-        moved = [
-            np.moveaxis(m, kept, range(len(kept))).reshape(int(np.prod([grid[k] for k in kept])), -1) for m in made
-        ]
-        table[free] = _meet_in_rows(moved[0], moved[1], size)
-    full = [1] * len(shape)
-    for axis in axes:
-        full[axis] = 2
-    return table.reshape(full)
+        rows = prod(grid[k] for k in kept)
+        table[free] = _meet(*(np.moveaxis(m, kept, range(len(kept))).reshape(rows, -1) for m in made))
+    return table.reshape([2 if a in axes else 1 for a in range(len(shape))])
 
 
 def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layout, shape: Sequence[int]) -> Array:
@@ -201,7 +166,7 @@ def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layo
             table = table[0]
             continue
         root = Axis(base, number, n)
-        g = chances(index_of(one, root), index_of(two, root), tuple(shape), n)
+        g = chances(index_of(one, root), index_of(two, root), tuple(shape))
         table = g * table[0] + (1.0 - g) * table[1]
     table = np.array(np.broadcast_to(table, (2,) * len(shape)))
     for axis, n in enumerate(shape):  # apart = same / n + (1 - 1/n) different

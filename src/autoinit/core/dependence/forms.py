@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import prod, sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..graph.canonical.layout import Axis, Digit, Layout, Parts, Repeat
+from ..graph.canonical.layout import Axis, Layout, Repeat, joined, of_base, split
+from ..graph.canonical.substitution import along, through
 from ..graph.graph import Node, Value
+from ..graph.roles import reduced_axes
 from ..signal.axis_maps import averaged_over
-from .asking import Asking
 from .extreme import slope_of_extreme
-from .substitution import digit, through
+
+if TYPE_CHECKING:
+    from .joint import Joint
 
 
 class Part(NamedTuple):
@@ -31,24 +34,15 @@ FAR = 3.0
 """A divisor whose mean is fewer standard deviations from zero has no linear form."""
 
 
-def _axes(node: Node, operand: Value) -> dict[Axis, Parts | None]:
-    """Operands broadcast to the output's shape."""
+def _operand(node: Node, x: Value, view: Layout, coefficient: float, *averaged: int) -> Part:
+    """An operand that is broadcast to the output; over some of its axes it is averaged."""
     out = node.outputs[0]
-    missing = len(out.shape) - len(operand.shape)
-    made: dict[Axis, Parts | None] = {}
-    for k, n in enumerate(out.shape):
-        if n == 1:
-            continue
-        m = 1 if k < missing else operand.shape[k - missing]
-        made[Axis(out.id, k, n)] = None if m == 1 else digit(operand.id, k - missing, m)
-    return made
+    missing = len(out.shape) - len(x.shape)
+    places = [None if k in averaged or k < missing else k - missing for k in range(len(out.shape))]
+    return Part(coefficient, along(view, out, x, places))
 
 
-def _operand(node: Node, ref: Value, view: Layout, coefficient: float) -> Part:
-    return Part(coefficient, through(view, ref.id, _axes(node, ref)))
-
-
-def _elementwise(joint: Asking, node: Node, view: Layout) -> Form:
+def _elementwise(joint: Joint, node: Node, view: Layout) -> Form:
     fn = node.attrs["fn"]
     data = joint.data(node)
     if fn in ("add", "sub") and len(node.inputs) == 2:
@@ -67,7 +61,7 @@ def _elementwise(joint: Asking, node: Node, view: Layout) -> Form:
     return None
 
 
-def _quotient(joint: Asking, node: Node, view: Layout) -> Form:
+def _quotient(joint: Joint, node: Node, view: Layout) -> Form:
     """u / v = u / m - m_u v / m^2 + ... of a divisor that stays away from zero."""
     (_, u), (_, v) = joint.data(node)
     of = joint.signal(v)
@@ -77,90 +71,70 @@ def _quotient(joint: Asking, node: Node, view: Layout) -> Form:
     return [_operand(node, u, view, inverse), _operand(node, v, view, -joint.signal(u).mean / of.mean**2)]
 
 
-def _where(joint: Asking, node: Node, view: Layout) -> Form:
+def _where(joint: Joint, node: Node, view: Layout) -> Form:
     """A condition that does not depend on what it chooses is a chance."""
     chance = min(max(joint.mean(node, 0), 0.0), 1.0)
     chosen = [(chance, joint.operand(node, 1)), (1.0 - chance, joint.operand(node, 2))]
     return [_operand(node, x, view, share) for share, x in chosen if x is not None]
 
 
-def _masked(joint: Asking, node: Node, view: Layout) -> Form:
+def _masked(joint: Joint, node: Node, view: Layout) -> Form:
     x = joint.operand(node, 0)
     return None if x is None else [_operand(node, x, view, 1.0 - min(max(joint.mean(node, 1), 0.0), 1.0))]
 
 
-def _same(joint: Asking, node: Node, view: Layout) -> Form:
+def _same(joint: Joint, node: Node, view: Layout) -> Form:
     x = joint.operand(node, 0)
     return [] if x is None else [_operand(node, x, view, 1.0)]
 
 
-def _gather(joint: Asking, node: Node, view: Layout) -> Form:
+def _gather(joint: Joint, node: Node, view: Layout) -> Form:
     """Rows that indices pick are, for whatever does not know the indices, any rows."""
     x, out, axis = joint.operand(node, 0), node.outputs[0], node.attrs["axis"]
     if x is None:
         return []
     added = len(out.shape) - (len(x.shape) - 1)
-    axes: dict[Axis, Parts | None] = {}
-    for k, n in enumerate(out.shape):
-        own = k if k < axis else k - added + 1
-        if n > 1:
-            axes[Axis(out.id, k, n)] = None if axis <= k < axis + added else digit(x.id, own, n)
-    return [Part(1.0, through(view, x.id, axes))]
+    places = [*range(axis), *[None] * added, *range(axis + 1, len(x.shape))]
+    return [Part(1.0, along(view, out, x, places))]
 
 
-def _matmul(joint: Asking, node: Node, view: Layout) -> Form:
+def _matmul(joint: Joint, node: Node, view: Layout) -> Form:
     """sum_k a_ik b_kj is n E[b] times the mean of a over k, and the other way round."""
-    a, b, out = joint.operand(node, 0), joint.operand(node, 1), node.outputs[0]
-    rank = len(out.shape)
+    a, b, rank = joint.operand(node, 0), joint.operand(node, 1), len(node.outputs[0].shape)
     if a is None or b is None or len(a.shape) < 2 or len(b.shape) < 2 or max(len(a.shape), len(b.shape)) != rank:
         return None
     n = a.shape[-1]
-    parts = []
-    for x, gone, other in ((a, rank - 1, 1), (b, rank - 2, 0)):
-        axes = _axes(node, Value(x.id, x.shape))
-        axes = {k: None if k.number == gone else v for k, v in axes.items()}
-        parts.append(Part(n * joint.mean(node, other), through(view, x.id, axes)))
-    return parts
+    return [_operand(node, a, view, n * joint.mean(node, 1), rank - 1),
+            _operand(node, b, view, n * joint.mean(node, 0), rank - 2)]  # fmt: skip
 
 
-def _attention(joint: Asking, node: Node, view: Layout) -> Form:
+def _attention(joint: Joint, node: Node, view: Layout) -> Form:
     """Weights that add up to one: whoever does not know them sees the mean of the values."""
-    v, out = joint.operand(node, 2), node.outputs[0]
-    if v is None or len(v.shape) != len(out.shape):
-        return None
-    axes = {k: None if k.number == len(out.shape) - 2 else parts for k, parts in _axes(node, v).items()}
-    return [Part(1.0, through(view, v.id, axes))]
+    v, rank = joint.operand(node, 2), len(node.outputs[0].shape)
+    return None if v is None or len(v.shape) != rank else [_operand(node, v, view, 1.0, rank - 2)]
 
 
-def kept_axes(node: Node, operand: Value, gone: set[int], keepdim: bool) -> dict[Axis, Parts | None]:
-    made: dict[Axis, Parts | None] = {}
-    at = 0
-    for k, n in enumerate(operand.shape):
-        if k in gone:
-            at += keepdim
-            continue
-        if n > 1:
-            made[Axis(node.outputs[0].id, at, n)] = digit(operand.id, k, n)
-        at += 1
-    return made
+def before_reduction(node: Node, view: Layout, x: Value) -> Layout:
+    """A view of what a reduction gives, as one of x in the shape of what it is given."""
+    gone, keep = reduced_axes(node), node.attrs.get("keepdim")
+    places = [None if k in gone else k for k in range(len(x.shape)) if keep or k not in gone]
+    return along(view, node.outputs[0], x, places)
 
 
-def _reduce(joint: Asking, node: Node, view: Layout) -> Form:
+def _reduce(joint: Joint, node: Node, view: Layout) -> Form:
     x, kind = joint.operand(node, 0), node.attrs["kind"]
     if x is None:
         return []
-    gone = {a % max(len(x.shape), 1) for a in node.attrs["axes"]}
-    n = prod(x.shape[a] for a in gone)
-    axes = kept_axes(node, x, gone, bool(node.attrs.get("keepdim")))
+    gone = reduced_axes(node)
+    slope: float | None = None
     if kind in ("mean", "sum"):
-        return [Part(1.0 if kind == "mean" else float(n), through(view, x.id, axes))]
-    if kind in ("max", "min"):
+        slope = 1.0 if kind == "mean" else float(prod(x.shape[a] for a in gone))
+    elif kind in ("max", "min"):
         slope = slope_of_extreme(joint.signal(x), tuple(sorted(gone)), smallest=kind == "min")
-        return None if slope is None else [Part(slope, through(view, x.id, axes))]
-    return None
+    return None if slope is None else [Part(slope, before_reduction(node, view, x))]
 
 
-def _normalize(joint: Asking, node: Node, view: Layout) -> Form:
+def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
     x, a = joint.operand(node, 0), node.attrs
     if x is None:
         return []
@@ -178,23 +152,21 @@ def _normalize(joint: Asking, node: Node, view: Layout) -> Form:
     factor = sqrt(max(made.variance, 0.0) / level)
     parts = [_operand(node, x, view, factor)]
     if centre:
-        rest = {Axis(out.id, k, n): None if k in axes else digit(x.id, k, n) for k, n in enumerate(x.shape) if n > 1}
-        if groups:
-            n = x.shape[channel]
-            kept = (Digit(Axis(x.id, channel, n), n // groups, groups),) if groups > 1 else ()
-            rest[Axis(out.id, channel, n)] = (*kept, Repeat(n // groups)) if n > groups else kept
-        parts.append(Part(-factor, through(view, x.id, rest)))
+        kept = list(of_base(x.id, x.shape).axes)
+        if groups and x.shape[channel] > 1:
+            high, low = split(kept[channel][0], x.shape[channel] // groups)
+            kept[channel] = joined((high, Repeat(low.size)))
+        mean = {Axis(out.id, k, n): None if k in axes else kept[k] for k, n in enumerate(x.shape) if n > 1}
+        parts.append(Part(-factor, through(view, x.id, mean)))
     return parts
 
 
-def _mixed(view: Layout, out: Value, x: Value, axis: int, own: float, average: float) -> list[Part]:
+def _mixed(node: Node, view: Layout, x: Value, axis: int, own: float, average: float) -> list[Part]:
     """own · x + average · (its mean along the axis): all that a map along it does to pairs of places, on average."""
-    axes: dict[Axis, Parts | None] = {Axis(out.id, k, n): digit(x.id, k, n) for k, n in enumerate(x.shape) if n > 1}
-    here = Axis(out.id, axis, x.shape[axis])
-    return [Part(own, through(view, x.id, axes)), Part(average, through(view, x.id, {**axes, here: None}))]
+    return [_operand(node, x, view, own), _operand(node, x, view, average, axis)]
 
 
-def _softmax(joint: Asking, node: Node, view: Layout) -> Form:
+def _softmax(joint: Joint, node: Node, view: Layout) -> Form:
     """d p_i / d x_j = p_i (i = j) - p_i p_j, so that p = n E[p p'] (x - its mean) + rest."""
     x, out = joint.operand(node, 0), node.outputs[0]
     if x is None or node.attrs.get("log") or len(x.shape) == 0:
@@ -202,20 +174,20 @@ def _softmax(joint: Asking, node: Node, view: Layout) -> Form:
     axis = node.attrs["axis"] % len(x.shape)
     pair = joint.signal(out).K[tuple(int(a == axis) for a in range(len(x.shape)))]
     slope = x.shape[axis] * float(pair)
-    return _mixed(view, out, x, axis, slope, -slope)
+    return _mixed(node, view, x, axis, slope, -slope)
 
 
-def _cumulative(joint: Asking, node: Node, view: Layout) -> Form:
+def _cumulative(joint: Joint, node: Node, view: Layout) -> Form:
     """Of two places each is as often before the other as behind it: x/2 + (n/2) mean(x), without itself -x/2 + ..."""
     x = joint.operand(node, 0)
     if x is None or node.attrs["kind"] != "sum":
         return None
     axis = node.attrs["axis"] % len(x.shape)
     own = -0.5 if node.attrs.get("remaining") else 0.5
-    return _mixed(view, node.outputs[0], x, axis, own, 0.5 * x.shape[axis])
+    return _mixed(node, view, x, axis, own, 0.5 * x.shape[axis])
 
 
-def _max_pool(joint: Asking, node: Node, view: Layout) -> Form:
+def _max_pool(joint: Joint, node: Node, view: Layout) -> Form:
     x, a = joint.operand(node, 0), node.attrs
     if x is None or x.shape != node.outputs[0].shape:
         return None
@@ -223,38 +195,24 @@ def _max_pool(joint: Asking, node: Node, view: Layout) -> Form:
     return None if slope is None else _pool(joint, node, view, slope)
 
 
-def _pool(joint: Asking, node: Node, view: Layout, slope: float = 1.0) -> Form:
+def _pool(joint: Joint, node: Node, view: Layout, slope: float = 1.0) -> Form:
     """Windows as wide as w of an axis that keeps its length: an entry itself is met once in w."""
-    x, out, a = joint.operand(node, 0), node.outputs[0], node.attrs
-    if x is None or x.shape != out.shape:
+    x, a = joint.operand(node, 0), node.attrs
+    if x is None or x.shape != node.outputs[0].shape:
         return None
-    parts = [Part(slope, view)]
-    value = out
+    parts: list[tuple[float, tuple[int, ...]]] = [(slope, ())]
+    """Coefficients, and the axes that are averaged over."""
     for axis, window in zip(a["axes"], a["window"], strict=True):
         n = x.shape[axis]
-        if n < 2:
-            continue
-        average = n * (1.0 - 1.0 / min(window, n)) / (n - 1)
-        own = 1.0 / min(window, n) - average / n
-        parts = [Part(part.coefficient * more.coefficient, more.view) for part in parts
-                 for more in _mixed(part.view, value, x, axis, own, average)]  # fmt: skip
-        value = x
-    return parts if value is x else None
+        if n > 1:
+            average = n * (1.0 - 1.0 / min(window, n)) / (n - 1)
+            own = 1.0 / min(window, n) - average / n
+            parts = [more for c, gone in parts for more in ((c * own, gone), (c * average, (*gone, axis)))]
+    return [_operand(node, x, view, c, *gone) for c, gone in parts]
 
 
-FORMS: Mapping[str, Callable[[Asking, Node, Layout], Form]] = {
-    "elementwise": _elementwise,
-    "identity": _same,
-    "dropout": _same,
-    "where": _where,
-    "masked_fill": _masked,
-    "gather": _gather,
-    "matmul": _matmul,
-    "attention": _attention,
-    "reduce": _reduce,
-    "normalize": _normalize,
-    "softmax": _softmax,
-    "cumulative": _cumulative,
-    "average_pool": _pool,
-    "max_pool": _max_pool,
-}
+FORMS: Mapping[str, Callable[[Joint, Node, Layout], Form]] = {
+    "elementwise": _elementwise, "identity": _same, "dropout": _same, "where": _where, "masked_fill": _masked,
+    "gather": _gather, "matmul": _matmul, "attention": _attention, "reduce": _reduce, "normalize": _normalize,
+    "softmax": _softmax, "cumulative": _cumulative, "average_pool": _pool, "max_pool": _max_pool,
+}  # fmt: skip

@@ -14,21 +14,24 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import Axis, Layout, Parts, of_base
+from ..graph.canonical.layout import Axis, Layout, of_base
+from ..graph.canonical.moves import part_of
+from ..graph.canonical.pieces import Pieces, pieces_of, resolved
+from ..graph.canonical.substitution import Lost, along, through
 from ..graph.graph import Node, Value
 from ..graph.roles import feature_axis
 from ..graph.specs import spec_of
+from ..signal import axes as K_axes
 from ..signal.signal import Signal
 from .coincidence import pushed
 from .forms import FORMS
 from .functions import covariance_of_functions, moment_together
-from .pieces import by_pieces
 from .story import Story
-from .substitution import Lost, Unknown, digit, renamed, through
 
 Array = NDArray[np.float64]
 MOST_STEPS = 300
 """Longer stories are not followed."""
+MOST_PIECES = 16
 
 
 class Joint:
@@ -46,17 +49,15 @@ class Joint:
     def across(self, one: Value, two: Value, axis: int) -> Array | None:
         """`covariance` averaged over all pairs of places along an axis, which may be longer in one of them."""
         a, b = self.view(one, len(one.shape)), self.view(two, len(two.shape))
-        a = a._replace(axes=(*a.axes[: axis + 1], (), *a.axes[axis + 1 :]))
-        b = b._replace(axes=(*b.axes[:axis], (), *b.axes[axis:]))
         shape = (*one.shape[: axis + 1], two.shape[axis], *one.shape[axis + 1 :])
-        found = self._asked(a, b, shape)
+        found = self._asked(a.with_axis(axis + 1), b.with_axis(axis), shape)
         return None if found is None else np.asarray(found.take(0, axis=axis).take(0, axis=axis))
 
     def _asked(self, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array | None:
         self._steps = 0
         try:
             return self.between(a, b, shape)
-        except (Unknown, Lost, ValueError, RecursionError):
+        except (ValueError, RecursionError):
             return None
 
     # --- what linear forms ask --------------------------------------------------------------------------------------
@@ -68,11 +69,8 @@ class Joint:
     def signal(self, value: Value | int) -> Signal:
         found = self._signals(value if isinstance(value, int) else value.id)
         if found is None:
-            raise Unknown
+            raise Lost
         return found
-
-    def producer(self, value: int) -> Node | None:
-        return self.story.producer(value)
 
     def operand(self, node: Node, slot: int) -> Value | None:
         return self.story.operand(node, slot)
@@ -100,7 +98,7 @@ class Joint:
         if key not in self._known:
             self._steps += 1
             if self._steps > MOST_STEPS:
-                raise Unknown
+                raise Lost
             self._known[key] = self._worked_out(a, b, shape)
         return self._known[key]
 
@@ -112,14 +110,15 @@ class Joint:
         v = self.signal(b.base)
         if u.source is v.source and u.shape == v.shape:
             together = moment_together(u, v) - u.mean * v.mean
-            return pushed(together, a.base, u.shape, a, renamed(b, a.base), shape)
+            return pushed(together, a.base, u.shape, a, _of(a.base, b, u.shape), shape)
         if u.shape == v.shape and (u.source is not u or v.source is not v):
             one, two = self.source(a.base), self.source(b.base)
             if one is not None and two is not None:
                 inner = self.between(self.view(one, u.ndim), self.view(two, v.ndim), u.shape)
                 if not inner.any():
                     return nothing
-                return pushed(covariance_of_functions(u, v, inner), a.base, u.shape, a, renamed(b, a.base), shape)
+                table = covariance_of_functions(u, v, inner)
+                return pushed(table, a.base, u.shape, a, _of(a.base, b, u.shape), shape)
         if self.story.when(a.base) < self.story.when(b.base):
             a, b = b, a
         node, other = self.story.producer(a.base), self.story.producer(b.base)
@@ -134,10 +133,10 @@ class Joint:
         if spec_of(node.op).source:
             return nothing
         if spec_of(node.op).joins:
-            return by_pieces(self, node, a, b, shape)
+            return self._by_pieces(node, a, b, shape)
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None:
-            raise Unknown
+            raise Lost
         total = nothing
         for coefficient, view in form:
             if coefficient:
@@ -149,14 +148,17 @@ class Joint:
         signal = self.signal(base)
         at = Value(base, signal.shape)
         while self.signal(at).source is not self.signal(at):
-            node = self.story.producer(at.id)
-            if node is None or not spec_of(node.op).pointwise:
+            x = self.argument(at.id)
+            if x is None or x.shape != at.shape:
                 return None
-            data = self.data(node)
-            if len(data) != 1 or data[0][1].shape != at.shape:
-                return None
-            at = data[0][1]
+            at = x
         return at if self.signal(at) is signal.source else None
+
+    def argument(self, value: int) -> Value | None:
+        """x of a value that is a function of x alone, entry by entry."""
+        node = self.story.producer(value)
+        data = self.data(node) if node is not None and spec_of(node.op).pointwise else []
+        return data[0][1] if len(data) == 1 else None
 
     def origin(self, value: Value) -> Layout | None:
         """The view, of a value that is no view, that a value is a pointwise function of."""
@@ -164,20 +166,14 @@ class Joint:
         source = self.source(layout.base)
         if source is None:
             return None
-        axes: dict[Axis, Parts | None] = {
-            Axis(layout.base, k, n): digit(source.id, k, n) for k, n in enumerate(source.shape) if n > 1
-        }
-        return self.down(through(layout, source.id, axes))
+        return self.down(_of(source.id, layout, source.shape))
 
     def down(self, view: Layout) -> Layout:
         """A view of a value that is a view itself, as one of its base."""
         inner = self.story.layouts.get(view.base)
         if inner is None or inner.base == view.base:
             return view
-        shape = inner.shape
-        axes = {
-            Axis(view.base, k, n): parts for k, (parts, n) in enumerate(zip(inner.axes, shape, strict=True)) if n > 1
-        }
+        axes = {Axis(view.base, k, n): inner.axes[k] for k, n in enumerate(inner.shape) if n > 1}
         return through(view, inner.base, axes, inner.fixed)
 
     def _by_weight(self, node: Node, other: Node, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array:
@@ -187,18 +183,49 @@ class Joint:
         if self.story.weights_of(other) != slots or any(node.inputs[slot] != other.inputs[slot] for slot in slots):
             return nothing
         if len(slots) != 1 or node.op != other.op:
-            raise Unknown
+            raise Lost
         x, y = node.inputs[0], other.inputs[0]
         axis = feature_axis(node)
         if axis is None or not isinstance(x, Value) or not isinstance(y, Value):
-            raise Unknown
+            raise Lost
         out = node.outputs[0]
         if x.shape != y.shape or len(x.shape) != len(out.shape):
-            raise Unknown
+            raise Lost
         u, v = self.signal(x), self.signal(y)
         if u.second <= 0.0:
             return nothing
         inner = self.between(self.view(x, u.ndim), self.view(y, v.ndim), u.shape) + u.mean * v.mean
         alike = np.take(inner, 0, axis=axis) * (self.signal(out).second / u.second)
         table = np.stack([alike, np.zeros_like(alike)], axis=axis)
-        return pushed(table, a.base, out.shape, a, renamed(b, a.base), shape)
+        return pushed(table, a.base, out.shape, a, _of(a.base, b, out.shape), shape)
+
+    def _by_pieces(self, node: Node, whole: Layout, other: Layout, shape: tuple[int, ...]) -> Array:
+        """cov([a, b, ...], v) is cov(a, its part of v), cov(b, ...): of a size s of n as much as s/n tells, and of two
+        different places s (s - 1) / (n (n - 1)) within a piece."""
+        pieces = self._pieces(node)
+        if whole != of_base(whole.base, shape) or len(pieces.sizes) > MOST_PIECES:
+            raise Lost
+        maker, axis = self.story.producer(other.base), pieces.axis
+        known = {other.base: self._pieces(maker)} if maker is not None and spec_of(maker.op).joins else {}
+        same, different, n, at = np.zeros(()), np.zeros(()), shape[axis], 0
+        for size, piece in zip(pieces.sizes, pieces.layouts, strict=True):
+            if piece is None:
+                raise Lost
+            part = resolved(part_of(other, axis, at, 1, size), known)
+            C = self.between(piece, part, (*shape[:axis], size, *shape[axis + 1 :]))
+            same = same + size / n * K_axes.same(C, axis)
+            different = different + size * (size - 1) / max(n * (n - 1), 1) * K_axes.different(C, axis)
+            at += size
+        return np.stack([same, different], axis=axis)
+
+    def _pieces(self, node: Node) -> Pieces:
+        def layout(slot: int) -> Layout | None:
+            piece = self.operand(node, slot)
+            return None if piece is None else self.view(piece, len(piece.shape))
+
+        return pieces_of(node, layout)
+
+
+def _of(base: int, view: Layout, shape: tuple[int, ...]) -> Layout:
+    """The same view of another value of the same shape."""
+    return along(view, Value(view.base, shape), Value(base, shape))

@@ -9,17 +9,15 @@ an average part. If no path ends in a piece, nothing is gained and the plain rul
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from ..graph.axes_followed import axes_followed
-from ..graph.cuts import wanted_cuts
+from ..graph.cuts import cuts_of
 from ..graph.graph import Constant, Node, Value
-from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
-from .relations import Relations
 from .run import Run
 from .unlike_columns import Unlike
 
@@ -27,8 +25,7 @@ MOST_PARTS = 3000
 """Longer stories are not followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Places start:stop of one axis of a value."""
 
     value: int
@@ -37,16 +34,23 @@ class Cut:
     stop: int
 
 
+class Step(NamedTuple):
+    """How a cut is worked out, when the cuts that it needs are known."""
+
+    needs: Sequence[Cut]
+    made: Callable[[], Signal]
+    is_piece: bool = False
+
+
 class Places:
     """Follows cuts back through the graph of one run, and remembers what it found."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.producer: dict[int, tuple[int, Node, int]] = {}
-        self.pieces = False
         self.known: dict[Cut, Signal] = {}
         self.dull: set[Cut] = set()
-        self.unlike = Unlike(run, self.between, run.signals)
+        self.unlike = Unlike(run, lambda *cut: self.part(Cut(*cut)), run.signals)
         self.pieces = bool(self.unlike.columns)
         self.pieced: set[int] = set()
         """Cuts (nodes, by identity) that go back to pieces: a second cut of them along another axis stops there."""
@@ -59,104 +63,85 @@ class Places:
 
     def cut(self, node: Node) -> tuple[Signal, ...] | None:
         """The outputs of a cutting op as parts of what was put together; None if that says nothing new."""
-        wanted = wanted_cuts(node) if self.pieces else None
-        if wanted is None:
+        wanted = cuts_of(node) if self.pieces else []
+        source = node.inputs[0] if wanted else None
+        if not isinstance(source, Value) or any(cut.step != 1 for cut in wanted):
             return self.unlike.output(node)
-        source = node.inputs[0]
-        assert isinstance(source, Value)
         found: list[Signal] = []
-        for (axis, start, stop), out in zip(wanted, node.outputs, strict=True):
+        for (axis, start, _, size, _), out in zip(wanted, node.outputs, strict=True):
             signal = None
-            if 0 < stop - start < source.shape[axis]:
-                signal = self.unlike.range(source, axis, start, stop)
+            if 0 < size < source.shape[axis]:
+                signal = self.unlike.range(source, axis, start, start + size)
             if signal is None:
                 return None
             found.append(self._reshape(signal, out.shape) if signal.shape != out.shape else signal)
         self.pieced.add(id(node))
         return tuple(found)
 
-    def between(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
-        return self.part(Cut(value.id, axis, start, stop))
-
     def part(self, cut: Cut) -> Signal | None:
         """The signal of a cut, if it goes back to a piece."""
-        if cut in self.known:
-            return self.known[cut]
-        if cut in self.dull:
-            return None
-        story = self._story(cut)
-        if story is None:
+        story = self._story(cut) if cut not in self.known and cut not in self.dull else {}
+        try:
+            for step in sorted(story, key=lambda c: self.producer[c.value][0] if c.value in self.producer else -1):
+                if step not in self.known:
+                    self.known[step] = story[step].made()
+        except Doubtful:
+            pass
+        if cut not in self.known:
             self.dull.add(cut)
-            return None
-        for step in sorted(story, key=lambda c: self.producer[c.value][0] if c.value in self.producer else -1):
-            if step in self.known:
-                continue
-            try:
-                self.known[step] = self._worked_out(step, story[step])
-            except Doubtful:
-                self.dull.add(cut)
-                return None
-        return self.known[cut]
+        return self.known.get(cut)
 
     # --- following back -------------------------------------------------------------------------------------------
 
-    def _story(self, cut: Cut) -> dict[Cut, list[Cut | None] | None] | None:
-        """Every cut on the way with what it needs of its op's inputs (None: taken as it is); None without a piece."""
-        story: dict[Cut, list[Cut | None] | None] = {}
-        open_cuts, ends_in_piece = [cut], False
-        while open_cuts:
-            step = open_cuts.pop()
-            if step in story:
-                continue
-            needs, piece = self._needs(step)
-            story[step] = needs
-            ends_in_piece = ends_in_piece or piece
-            open_cuts += [c for c in needs or () if c is not None]
-            if len(story) > MOST_PARTS:
-                return None
-        return story if ends_in_piece else None
+    def _story(self, cut: Cut) -> dict[Cut, Step]:
+        """Every cut on the way; nothing if there is no piece at the end."""
+        story: dict[Cut, Step] = {}
+        open_cuts = [cut]
+        while open_cuts and len(story) <= MOST_PARTS:
+            cut = open_cuts.pop()
+            if cut not in story:
+                story[cut] = self._step(cut)
+                open_cuts += story[cut].needs
+        return story if not open_cuts and any(step.is_piece for step in story.values()) else {}
 
-    def _needs(self, cut: Cut) -> tuple[list[Cut | None] | None, bool]:
-        found = self.producer.get(cut.value)
-        if found is None:
-            known = self.unlike.part(cut.value, cut.axis, cut.start, cut.stop)
-            return ([], True) if known is not None else (None, False)
-        _, node, k = found
-        if node.op in PUT_TOGETHER and PUT_TOGETHER[node.op](node, cut) is not None:
-            return [], True
-        axes = axes_followed(node, k, cut.axis)
-        if axes is None or (id(node) in self.pieced and node.attrs["axis"] != cut.axis):
-            return None, False
-        shift = _start(node, k, cut.axis) or 0
-        needs: list[Cut | None] = []
-        for ref, axis in zip(node.inputs, axes, strict=True):
-            followed = isinstance(ref, Value) and axis is not None and ref.id in self.run.signals
-            needs.append(Cut(ref.id, axis, cut.start + shift, cut.stop + shift) if followed else None)  # type: ignore
-        return needs, False
-
-    # --- working out ----------------------------------------------------------------------------------------------
-
-    def _worked_out(self, cut: Cut, needs: list[Cut | None] | None) -> Signal:
-        if needs is None:
-            return self._sliced(self.run.signals[cut.value], cut.axis, cut.start, cut.stop)
-        known = self.unlike.part(cut.value, cut.axis, cut.start, cut.stop)
-        if known is not None:
-            return known
+    def _step(self, cut: Cut) -> Step:
+        column = self.unlike.part(*cut)
+        if column is not None:
+            return Step((), lambda: column, is_piece=True)
+        average = Step((), lambda: self._sliced(self.run.signals[cut.value], *cut[1:]))
+        if cut.value not in self.producer:
+            return average
         _, node, k = self.producer[cut.value]
         inside = PUT_TOGETHER[node.op](node, cut) if node.op in PUT_TOGETHER else None
         if inside is not None:
-            slot, start, stop = inside
-            shape = list(node.outputs[0].shape)
-            shape[cut.axis] = cut.stop - cut.start
-            if slot is None:
-                return constant(shape, float(node.attrs.get("value", 0.0)))
-            signal = self.run.signal(node, slot)
-            assert signal is not None
-            if signal.ndim < len(shape):
-                return self._reshape(signal, tuple(shape))
-            return self._sliced(signal, cut.axis, start, stop)
-        if needs and needs[0] is not None and _start(node, k, cut.axis) is not None:
-            return self.known[needs[0]]  # a part of the part
+            return Step((), lambda: self._piece(node, cut, *inside), is_piece=True)
+        axes = axes_followed(node, k, cut.axis)
+        if axes is None or (id(node) in self.pieced and node.attrs["axis"] != cut.axis):
+            return average
+        cuts = cuts_of(node)
+        begin = cuts[k].start if cuts and cuts[k].axis == cut.axis and not cuts[k].goes else None
+        shift = begin or 0
+        needs = [Cut(ref.id, axis, cut.start + shift, cut.stop + shift)
+                 if isinstance(ref, Value) and axis is not None and ref.id in self.run.signals else None
+                 for ref, axis in zip(node.inputs, axes, strict=True)]  # fmt: skip
+        whole = needs[0] if begin is not None else None
+        if whole is not None:
+            return Step((whole,), lambda: self.known[whole])  # a part of the part
+        return Step([c for c in needs if c is not None], lambda: self._again(node, k, cut, axes, needs))
+
+    # --- working out ----------------------------------------------------------------------------------------------
+
+    def _piece(self, node: Node, cut: Cut, slot: int | None, start: int, stop: int) -> Signal:
+        shape = tuple(cut.stop - cut.start if a == cut.axis else n for a, n in enumerate(node.outputs[0].shape))
+        if slot is None:
+            return constant(shape, float(node.attrs.get("value", 0.0)))
+        signal = self.run.signal(node, slot)
+        assert signal is not None
+        stacked = signal.ndim < len(shape)
+        return self._reshape(signal, shape) if stacked else self._sliced(signal, cut.axis, start, stop)
+
+    def _again(self, node: Node, k: int, cut: Cut, axes: Sequence[int | None], needs: Sequence[Cut | None]) -> Signal:
+        """The op on parts of its operands."""
         signals: list[Signal | None] = []
         for slot, need in enumerate(needs):
             if need is not None:
@@ -164,28 +149,25 @@ class Places:
             elif slot in self.run.weights_of(node):
                 signals.append(None)
             else:
-                signals.append(self._constant_part(node, k, slot, cut))
+                signals.append(self._constant_part(node, slot, axes[slot], cut))
         size = cut.stop - cut.start
         outputs = tuple(
             Value(-1, tuple(size if a == cut.axis else n for a, n in enumerate(v.shape))) for v in node.outputs
         )
-        cuts = wanted_cuts(node) or ()
-        if len(cuts) > 1 and len(outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
+        cuts = cuts_of(node)
+        if len(cuts) > 1 and cuts[k].goes:
             assert signals[0] is not None  # of all places of an axis only this one
-            return self._rule("select", {"axis": cuts[k][0], "index": k}, signals[0], outputs[k].shape)
+            return self._rule("select", {"axis": cuts[k].axis, "index": k}, signals[0], outputs[k].shape)
         again = replace(node, outputs=outputs)
-        made: Any = self.run.rules.table[node.op](again, Revisit(self.run, node), *signals)
+        made: Any = self.run.rules.table[node.op](again, self.run.revisited(node), *signals)
         chosen: Signal = made[k] if isinstance(made, tuple) else made
         return chosen
 
-    def _constant_part(self, node: Node, k: int, slot: int, cut: Cut) -> Signal | None:
+    def _constant_part(self, node: Node, slot: int, axis: int | None, cut: Cut) -> Signal | None:
         """An operand that is not followed: whole, or its own places if it has the axis (a table of positions)."""
-        signal = self.run.signal(node, slot)
-        axes = axes_followed(node, k, cut.axis)
-        axis = None if axes is None else axes[slot]
+        signal, ref = self.run.signal(node, slot), node.inputs[slot]
         if signal is None or axis is None:
             return signal
-        ref = node.inputs[slot]
         table = ref.array() if self.unlike.axis and isinstance(ref, Constant) else None
         if table is not None:
             return from_array(table[(slice(None),) * axis + (slice(cut.start, cut.stop),)])
@@ -205,14 +187,6 @@ class Places:
         return made
 
 
-def _start(node: Node, k: int, axis: int) -> int | None:
-    """Where an output begins in the input along an axis that is cut and stays."""
-    cuts = wanted_cuts(node)
-    if cuts is None or cuts[k][0] != axis or len(node.outputs[k].shape) < len(node.inputs[0].shape):  # type: ignore[union-attr]
-        return None
-    return cuts[k][1]
-
-
 Inside = tuple[int | None, int, int] | None
 """(input, start, stop) of the piece that holds a whole cut; input None for a padding; None if no piece does."""
 
@@ -230,14 +204,10 @@ def _in_padded(node: Node, cut: Cut) -> Inside:
     return (None, 0, 0) if cut.stop <= low or cut.start >= low + n else None
 
 
-def _in_stack(node: Node, cut: Cut) -> Inside:
-    return (cut.start, 0, 1) if node.attrs["axis"] == cut.axis and cut.stop == cut.start + 1 else None
-
-
-def _in_concatenation(node: Node, cut: Cut) -> Inside:
-    at = 0
+def _in_joined(node: Node, cut: Cut) -> Inside:
+    at, rank = 0, len(node.outputs[0].shape)
     for slot, ref in enumerate(node.inputs if node.attrs["axis"] == cut.axis else ()):
-        n = ref.shape[cut.axis] if ref is not None and len(ref.shape) > cut.axis else 0
+        n = 0 if ref is None else 1 if len(ref.shape) < rank else ref.shape[cut.axis]
         if at <= cut.start and cut.stop <= at + n:
             return slot, cut.start - at, cut.stop - at
         at += n
@@ -245,44 +215,9 @@ def _in_concatenation(node: Node, cut: Cut) -> Inside:
 
 
 PUT_TOGETHER: dict[str, Callable[[Node, Cut], Inside]] = {
-    "concat": _in_concatenation, "stack": _in_stack, "pad": _in_padded,
+    "concat": _in_joined, "stack": _in_joined, "pad": _in_padded,
 }  # fmt: skip
 
 
 class Doubtful(Exception):
     """Moments do not tell what an op on the way makes of a part: samples of the whole will."""
-
-
-class Revisit:
-    """The context of an op that is worked out again: weights are as they were decided, nothing is noted."""
-
-    def __init__(self, run: Run, node: Node) -> None:
-        self.run, self.node, self.training = run, node, run.training
-
-    def weight(self, node: Node, slot: int, second_moment: Any) -> Signal:
-        return self.run.used_weights[id(self.node), slot]
-
-    def centred(self, node: Node, x: Signal) -> Signal:
-        return self.run.centred(self.node, x)
-
-    def array(self, node: Node, slot: int) -> Any:
-        return None if spec_of(node.op).pointwise else self.run.array(self.node, slot)
-
-    def kept(self, node: Node, slot: int) -> bool:
-        return self.run.kept(self.node, slot)
-
-    def varies(self, node: Node, slot: int) -> bool:
-        return self.run.varies(self.node, slot)
-
-    def relations(self, node: Node) -> Relations:
-        """Parts of tensors have no values of their own to ask about."""
-        return Relations(None, node)
-
-    def related(self, node: Node, slot: int, other: int) -> bool:
-        return self.run.related(self.node, slot, other)
-
-    def doubt(self, why: str) -> None:
-        raise Doubtful(why)
-
-    def note(self, node: Node, kind: str, message: str) -> None:
-        return None

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.canonical.layout import Digit
+from ..graph.canonical.substitution import Lost
 from ..graph.graph import Node, Value
 from ..signal.signal import Signal
 from .joint import Joint
 from .statistics import Statistic, statistic_of
-from .substitution import Lost, Unknown
 
 Array = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ class Relations:
         joint, one, two = asked
         try:
             a, b = joint.origin(one), joint.origin(two)
-        except (Lost, Unknown):
+        except Lost:
             return None
         if a is None or b is None or a.base != b.base:
             return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from numpy.typing import NDArray
-
 from ..graph.graph import Graph, Node
 from ..options import Options
 from ..signal.signal import Signal
@@ -29,9 +27,7 @@ class Run(Protocol):
 
     graph: Graph
     options: Options
-    training: bool
     signals: dict[int, Signal]
-    used_weights: dict[tuple[int, int], Signal]
 
     @property
     def rules(self) -> Rules:
@@ -43,17 +39,5 @@ class Run(Protocol):
     def weights_of(self, node: Node) -> set[int]:
         """The operands of a node that are weights."""
 
-    def centred(self, node: Node, x: Signal) -> Signal:
-        """The signal that a layer contracts."""
-
-    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
-        """The values of an operand, if they are known."""
-
-    def kept(self, node: Node, slot: int) -> bool:
-        """Whether a parameter keeps its values."""
-
-    def varies(self, node: Node, slot: int) -> bool:
-        """Whether an operand depends on data."""
-
-    def related(self, node: Node, slot: int, other: int) -> bool:
-        """Whether two operands are made of the same layer's output."""
+    def revisited(self, node: Node) -> Any:
+        """The context of a rule that works a node out again, for parts of its operands."""

@@ -14,13 +14,14 @@ from math import exp, prod, sqrt
 import numpy as np
 
 from ..gaussian.expression import evaluate
-from ..graph.canonical.layout import Axis, Layout, Parts, Repeat
+from ..graph.canonical.layout import Layout, Repeat
+from ..graph.canonical.substitution import Lost, along
 from ..graph.graph import Node, Value
+from ..graph.roles import reduced_axes
 from ..graph.specs import spec_of
 from ..signal.signal import Signal
-from .forms import kept_axes
+from .forms import before_reduction
 from .joint import Joint
-from .substitution import Lost, Unknown, digit, through
 
 MULTIPLES = ("mul", "div", "neg")
 KINDS = ("mean", "sum", "var", "std", "norm")
@@ -47,7 +48,7 @@ def statistic_of(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statist
     """What `divisor`, whose signal is `law`, is a statistic of, if that is x (centred: what x is the deviation of)."""
     try:
         return _found(joint, divisor, x, law)
-    except (Lost, Unknown):
+    except Lost:
         return None
 
 
@@ -55,23 +56,16 @@ def _found(joint: Joint, divisor: Value, x: Value, law: Signal) -> Statistic | N
     node, view = _reduction(joint, joint.view(divisor, len(x.shape)))
     if node is None or law.source is law:
         return None
-    kind = node.attrs["kind"]
-    of = joint.operand(node, 0)
+    kind, of = node.attrs["kind"], joint.operand(node, 0)
     made = joint.signal(node.outputs[0])
     if of is None or made.source is made or abs(made.source.mean - law.source.mean) > 1e-9 * (1 + abs(law.source.mean)):
         return None
-    centred = kind in ("var", "std")
-    squared = of
-    if kind in ("mean", "sum"):
-        root = _root(joint, of)
-        if root is None:
-            return None
-        squared = root
-    gone = {a % len(of.shape) for a in node.attrs["axes"]}
-    view = through(view, squared.id, kept_axes(node, squared, gone, bool(node.attrs.get("keepdim"))))
-    scale = 1.0
-    if centred:
-        n = prod(of.shape[a] for a in gone)
+    squared = _root(joint, of) if kind in ("mean", "sum") else of
+    if squared is None:
+        return None
+    view = before_reduction(node, view, squared)
+    if kind in ("var", "std"):
+        n = prod(of.shape[a] for a in reduced_axes(node))
         scale = n / (n - float(node.attrs.get("correction", 1) or 0))
         whole = _deviation_of(joint, x, view)
         axes = _axes_between(joint, whole, squared, view) if whole is not None else None
@@ -88,31 +82,23 @@ def _scaled(joint: Joint, x: Value) -> Iterator[tuple[Value, float]]:
     second = joint.signal(x).second
     for _ in range(4):
         yield x, joint.signal(x).second / second if second else 1.0
-        node = joint.story.producer(x.id)
-        data = joint.data(node) if node is not None else []
-        if node is None or len(data) != 1 or node.attrs.get("fn") not in MULTIPLES or data[0][1].shape != x.shape:
+        node, inner = joint.story.producer(x.id), joint.argument(x.id)
+        if node is None or inner is None or node.attrs.get("fn") not in MULTIPLES or inner.shape != x.shape:
             return
-        x = data[0][1]
+        x = inner
 
 
 def _reduction(joint: Joint, view: Layout) -> tuple[Node | None, Layout]:
     """The reduction that a view goes back to, by functions of one tensor, and the view of what it gave."""
     for _ in range(16):
         node = joint.story.producer(view.base)
-        if node is None:
-            return None, view
-        if spec_of(node.op).reduces:
+        if node is not None and spec_of(node.op).reduces:
             squares = node.attrs["kind"] != "norm" or node.attrs.get("power") in (None, 2.0)
             return (node if squares and node.attrs["kind"] in KINDS else None), view
-        if not spec_of(node.op).pointwise:
-            return None, view
-        data = [x for _, x in joint.data(node)]
-        if len(data) != 1:
-            return None, view
-        axes: dict[Axis, Parts | None] = {
-            Axis(view.base, k, n): digit(data[0].id, k, n) for k, n in enumerate(data[0].shape) if n > 1
-        }
-        view = joint.down(through(view, data[0].id, axes))
+        x = joint.argument(view.base)
+        if node is None or x is None:
+            break
+        view = joint.down(along(view, node.outputs[0], x))
     return None, view
 
 
@@ -158,6 +144,5 @@ def _deviation_of(joint: Joint, x: Value, view: Layout) -> Value | None:
     of = joint.operand(reduction, 0)
     if of is None or joint.view(mean, len(x.shape)).base != reduction.outputs[0].id:
         return None
-    gone = {a % len(of.shape) for a in reduction.attrs["axes"]}
-    own = through(seen, of.id, kept_axes(reduction, of, gone, bool(reduction.attrs.get("keepdim"))))
+    own = before_reduction(reduction, seen, of)
     return whole if joint.down(own) == joint.down(view) else None

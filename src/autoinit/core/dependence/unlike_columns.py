@@ -22,7 +22,7 @@ AFFINE = ("add", "sub", "mul", "div", "neg")
 """With numbers these are exact for moments of the whole."""
 
 
-Between = Callable[[Value, int, int, int], Signal | None]
+Between = Callable[[int, int, int, int], Signal | None]
 """The part of a value from one place of an axis to another."""
 
 
@@ -88,12 +88,12 @@ class Unlike:
     def range(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
         """A cut; of functions of unlike columns it is worked out for every one of them (or a few together)."""
         if value.id not in self.worked or self.axis[value.id] != axis:
-            return self._between(value, axis, start, stop)
+            return self._between(value.id, axis, start, stop)
         step = -(-(stop - start) // MOST_COLUMNS)
         return self._mixture(value, axis, [(s, min(s + step, stop)) for s in range(start, stop, step)])
 
     def _mixture(self, value: Value, axis: int, ranges: list[tuple[int, int]]) -> Signal | None:
-        parts = [self._between(value, axis, start, stop) for start, stop in ranges]
+        parts = [self._between(value.id, axis, start, stop) for start, stop in ranges]
         if not parts or any(p is None for p in parts):
             return None
         size = sum(stop - start for start, stop in ranges)

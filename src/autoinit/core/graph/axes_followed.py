@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from .cuts import CUTS, cuts_of
 from .graph import Node, Shape
 
 Followed = list[int | None] | None
@@ -29,10 +30,6 @@ def _broadcast(node: Node, rank: int, axis: int) -> Followed:
         place = -1 if ref is None else axis - (rank - len(ref.shape))
         found.append(None if ref is None or place < 0 or ref.shape[place] == 1 else place)
     return found
-
-
-def _permute(node: Node, rank: int, axis: int) -> Followed:
-    return [node.attrs["perm"][axis]]
 
 
 def _but_one(node: Node, rank: int, axis: int) -> Followed:
@@ -74,17 +71,16 @@ def _reshape(node: Node, rank: int, axis: int) -> Followed:
     return None
 
 
-def _one_less(node: Node, rank: int, axis: int) -> Followed:
-    return [axis + (axis >= node.attrs["axis"])]
-
-
-def _part(node: Node, rank: int, axis: int) -> Followed:
-    return [axis] if node.attrs["axis"] != axis or node.attrs.get("step", 1) == 1 else None
+def _cut(node: Node, rank: int, axis: int) -> Followed:
+    cut = cuts_of(node)[0]
+    if cut.goes:
+        return [axis + (axis >= cut.axis)]
+    return [axis] if cut.axis != axis or cut.step == 1 else None
 
 
 FOLLOWED: dict[str, Callable[[Node, int, int], Followed]] = {
-    "elementwise": _broadcast, "expand": _broadcast, "identity": _first, "dropout": _first, "permute": _permute,
-    "softmax": _but_one, "concat": _but_one, "linear": _linear, "normalize": _normalize, "attention": _attention,
-    "matmul": _matmul, "reshape": _reshape, "select": _one_less, "unbind": _one_less, "slice": _part, "split": _part,
+    "elementwise": _broadcast, "expand": _broadcast, "identity": _first, "dropout": _first, "softmax": _but_one,
+    "concat": _but_one, "linear": _linear, "normalize": _normalize, "attention": _attention, "matmul": _matmul,
+    "reshape": _reshape, "permute": lambda node, rank, axis: [node.attrs["perm"][axis]], **dict.fromkeys(CUTS, _cut),
 }  # fmt: skip
 """By op; functions of a node, the rank of its output and the axis there."""

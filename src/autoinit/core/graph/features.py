@@ -11,17 +11,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from .graph import Graph, Node, ParameterView, Reference, Shape, Value
+from .canonical.layout import Layout, Repeat, of_base
+from .canonical.moves import MOVES
+from .graph import Graph, Node, ParameterView, Reference, Value
 from .specs import spec_of
-
-Axes = frozenset[int]
 
 
 class Features:
-    """For every value the axes that are features of the last layer (through views only)."""
+    """For every value the axes that are features of the last layer (through views and functions only)."""
 
     def __init__(self, graph: Graph) -> None:
-        self._axes: dict[int, Axes] = {}
+        self._views: dict[int, Layout] = {}
+        """Views of what a layer made, of which nothing but its features counts: all else is a `Repeat`."""
         self._readers = Counter(ref.id for node in graph.nodes for ref in node.inputs if isinstance(ref, Value))
         self._logits: set[int] = set()
         for node in reversed(graph.nodes):
@@ -30,9 +31,9 @@ class Features:
             if spec.shares or (passed_on and any(value.id in self._logits for value in node.outputs)):
                 self._logits.update(ref.id for ref in node.inputs if isinstance(ref, Value))
         for node in graph.nodes:
-            axes = self._of(node)
-            if axes:
-                self._axes[node.outputs[0].id] = axes
+            made = KEPT[node.op](node, self._view(node.inputs[0])) if node.op in KEPT else None
+            if made is not None:
+                self._views[node.outputs[0].id] = made[0]
 
     def generated(self, node: Node) -> int | None:
         """The operand of a product that is a weight which a layer made, if there is one."""
@@ -40,61 +41,45 @@ class Features:
             return None
         names, out = labels(node)
         for slot in (1, 0):
-            ref = node.inputs[slot]
-            made = self._made(ref)
-            own = {names[slot][axis] for axis in made}
+            own = {names[slot][axis] for axis in self.axes(node.inputs[slot])}
             other = names[1 - slot]
             if any(c in other and c not in out for c in own) and any(c not in other and c in out for c in own):
                 return slot
         return None
 
-    def _made(self, ref: Reference) -> Axes:
+    def axes(self, ref: Reference) -> set[int]:
         """The feature axes of what only one op reads."""
-        if not isinstance(ref, Value) or self._readers[ref.id] != 1:
-            return frozenset()
-        return self._axes.get(ref.id, frozenset())
+        view = self._view(ref)
+        axes = view.axes if view is not None else ()
+        return {k for k, parts in enumerate(axes) if parts and not any(isinstance(part, Repeat) for part in parts)}
 
-    def _of(self, node: Node) -> Axes:
-        if node.op not in KEPT:
-            return frozenset()
-        first = node.inputs[0]
-        return KEPT[node.op](node, first.shape if first is not None else (), self._made(first))
+    def _view(self, ref: Reference) -> Layout | None:
+        return self._views.get(ref.id) if isinstance(ref, Value) and self._readers[ref.id] == 1 else None
 
 
-def _linear(node: Node, shape: Shape, axes: Axes) -> Axes:
-    return frozenset((len(node.outputs[0].shape) - 1,) if isinstance(node.inputs[1], ParameterView) else ())
+Kept = list[Layout] | None
 
 
-def _same(node: Node, shape: Shape, axes: Axes) -> Axes:
-    return axes
+def _made(node: Node, x: Layout | None) -> Kept:
+    value = node.outputs[0]
+    others = tuple((Repeat(n),) if n > 1 else () for n in value.shape[:-1])
+    features = of_base(value.id, value.shape).axes[-1:]
+    return [Layout(value.id, others + features)] if isinstance(node.inputs[1], ParameterView) else None
 
 
-KEPT: dict[str, Callable[[Node, Shape, Axes], Axes]] = {
-    "linear": _linear, "identity": _same, "slice": _same, "dropout": _same,
-    "elementwise": lambda node, shape, axes: axes if node.outputs[0].shape == shape else frozenset(),
-    "permute": lambda node, shape, axes: frozenset(k for k, a in enumerate(node.attrs["perm"]) if a in axes),
-    "reshape": lambda node, shape, axes: split_axes(shape, node.outputs[0].shape, axes) if axes else axes,
+def _same(node: Node, x: Layout | None) -> Kept:
+    return [x] if x is not None and x.shape == node.outputs[0].shape else None
+
+
+def _moved(node: Node, x: Layout | None) -> Kept:
+    return MOVES[node.op](node, x) if x is not None and 0 not in x.shape else None
+
+
+KEPT: dict[str, Callable[[Node, Layout | None], Kept]] = {
+    "linear": _made, "identity": _same, "dropout": _same, "elementwise": _same,
+    "slice": _moved, "permute": _moved, "reshape": _moved,
 }  # fmt: skip
-"""By op: the feature axes of the output, for the shape of the first operand and its feature axes."""
-
-
-def split_axes(old: Shape, new: Shape, axes: Axes) -> Axes:
-    """Where axes are after a reshape: blocks of axes with equal sizes correspond; a mixed block is no feature axis."""
-    found: set[int] = set()
-    i = j = 0
-    while i < len(old) and j < len(new):
-        start_i, start_j, a, b = i, j, old[i], new[j]
-        while a != b and ((a < b and i + 1 < len(old)) or (a > b and j + 1 < len(new))):
-            if a < b:
-                i += 1
-                a *= old[i]
-            else:
-                j += 1
-                b *= new[j]
-        i, j = i + 1, j + 1
-        if all(k in axes for k in range(start_i, i) if old[k] > 1) and any(k in axes for k in range(start_i, i)):
-            found.update(k for k in range(start_j, j) if new[k] > 1)
-    return frozenset(found)
+"""By op: what the output is, for what the first operand is."""
 
 
 def by_matrix(node: Node) -> bool:

@@ -12,9 +12,12 @@ from math import prod
 
 import numpy as np
 
-from .canonical import Layout, canonical
+from .canonical.form import canonical
+from .canonical.layout import Layout
+from .features import labels
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Shape, Value
+from .roles import reduced_axes
 from .specs import spec_of
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -70,7 +73,7 @@ def _as_contraction(
     if product.attrs.get("fn") != "mul" or len(product.inputs) != 2:
         return None
     shape = product.outputs[0].shape
-    axes = {a % max(len(shape), 1) for a in total.attrs["axes"]}
+    axes = reduced_axes(total)
     if len(shape) > len(LETTERS):
         return None
     for slot in (0, 1):
@@ -152,21 +155,20 @@ def _steps(node: Node, feeding: Feeding, fresh: int) -> list[Node]:
     if not own or not data:
         return [node]
     rest = [k for k in range(len(kinds)) if k not in own and k not in data]
-    left, _, out = node.attrs["equation"].replace(" ", "").partition("->")
-    texts = left.split(",")
+    texts, out = labels(node)
     order = data + rest + own
     sizes: dict[str, int] = {}
     for text, ref in zip(texts, node.inputs, strict=True):
         for c, n in zip(text, ref.shape, strict=True):  # type: ignore[union-attr]
             sizes[c] = max(n, sizes.get(c, 1))
-    current, labels, steps = node.inputs[order[0]], texts[order[0]], []
+    current, left, steps = node.inputs[order[0]], texts[order[0]], []
     for position, k in enumerate(order[1:], start=1):
         last = position == len(order) - 1
         wanted = set("".join(texts[j] for j in order[position + 1 :])) | set(out)
-        kept = out if last else "".join(dict.fromkeys(c for c in labels + texts[k] if c in wanted))
+        kept = out if last else "".join(dict.fromkeys(c for c in left + texts[k] if c in wanted))
         value = node.outputs[0] if last else Value(fresh + position, tuple(sizes[c] for c in kept))
-        attrs = {"equation": f"{labels},{texts[k]}->{kept}"}
+        attrs = {"equation": f"{left},{texts[k]}->{kept}"}
         steps.append(replace(node, inputs=(current, node.inputs[k]), outputs=(value,), attrs=attrs,
                              call=node.call if last else 0))  # fmt: skip
-        current, labels = value, kept
+        current, left = value, kept
     return steps

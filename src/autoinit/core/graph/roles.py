@@ -76,6 +76,12 @@ _FEATURES: dict[str, Callable[[Node], int]] = {
 }
 
 
+def reduced_axes(node: Node) -> set[int]:
+    """The axes that a reduction runs over."""
+    rank = len(node.inputs[0].shape)  # type: ignore[union-attr]
+    return {axis % rank for axis in node.attrs["axes"]} or set(range(rank))
+
+
 def tied_tables(graph: Graph) -> set[str]:
     """Embedding tables that are also an output projection: the projection decides their scale."""
     tables: set[str] = set()

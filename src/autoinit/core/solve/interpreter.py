@@ -11,7 +11,7 @@ from ..dependence.places import Places
 from ..dependence.relations import Relations
 from ..dependence.sampling_fallback import Retrace
 from ..dependence.story import Story
-from ..graph.canonical import Layout
+from ..graph.canonical.layout import Layout
 from ..graph.feeding import WEIGHT, Feeding
 from ..graph.graph import Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten
@@ -22,8 +22,9 @@ from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
 from .added_tables import partners
 from .bias_centring import centred_by_bias
+from .given import Given, Revisited
 from .no_rule import passed_through, simulate
-from .operands import Given, Operands
+from .operands import Operands
 from .outcome import Outcome, RuleSet
 from .policy import NORMALISED, Decisions
 from .recurrent_parts import recurrent_parts
@@ -173,6 +174,9 @@ class Propagation(Operands):
     def doubt(self, why: str) -> None:
         self._doubt = why
 
+    def revisited(self, node: Node) -> Revisited:
+        return Revisited(self, node)
+
     def review(self) -> None:
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
@@ -222,10 +226,11 @@ class Propagation(Operands):
 
     def _made(self, node: Node, signals: list[Signal | None], assignment: Assignment) -> tuple[Signal, ...]:
         """The outputs of an op for given signals of all its operands, weights included."""
+        given = Given(self, signals.__getitem__, lambda node: Relations(assignment.joint(self.story), node))
         rule = self.rules.table.get(node.op)
         if rule is None:
             return self._simulated(node, signals) or passed_through(node, signals)
-        made: Any = rule(node, Given(self, self.story, signals, assignment), *signals)
+        made: Any = rule(node, given, *signals)
         return made if isinstance(made, tuple) else (made,)
 
     def _simulated(self, node: Node, signals: list[Signal | None]) -> tuple[Signal, ...] | None:

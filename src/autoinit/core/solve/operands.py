@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..dependence.relations import Relations
-from ..dependence.story import Story
 from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
 from ..graph.roles import bias_slot, gain_slots, unknown_value, weight_slots, why_left
 from ..graph.tables import Table
@@ -20,7 +17,7 @@ from ..signal.masks import dead_entries
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .policy import Decisions, filled
-from .weights_in_the_making import Assignment, Derived
+from .weights_in_the_making import Derived
 
 MOST = 1e29
 """Constants beyond this (the lowest number of a type, in masks) are taken as this: their squares must be finite."""
@@ -160,40 +157,3 @@ def _measured(ref: Constant, values: Any) -> Signal:
     values = np.where(dead & (live is not None), 0.0, np.clip(np.nan_to_num(values), -MOST, MOST))
     found = aligned(from_array(values), ref.shape)
     return found if live is None else found.but(live=live)
-
-
-class Given:
-    """The context of rules that work out a weight in the making: every operand is given, and nothing is decided."""
-
-    def __init__(self, run: Operands, story: Story, signals: list[Signal | None], assignment: Assignment) -> None:
-        self.run, self.story, self.signals, self.assignment = run, story, signals, assignment
-        self.training = run.options.training
-
-    def weight(self, node: Node, slot: int, second_moment: Callable[[Signal], float]) -> Signal:
-        signal = self.signals[slot]
-        assert signal is not None
-        return signal
-
-    def centred(self, node: Node, x: Signal) -> Signal:
-        return x
-
-    def array(self, node: Node, slot: int) -> NDArray[Any] | None:
-        return self.run.array(node, slot)
-
-    def kept(self, node: Node, slot: int) -> bool:
-        return self.run.kept(node, slot)
-
-    def varies(self, node: Node, slot: int) -> bool:
-        return self.run.varies(node, slot)
-
-    def relations(self, node: Node) -> Relations:
-        return Relations(self.assignment.joint(self.story), node)
-
-    def related(self, node: Node, slot: int, other: int) -> bool:
-        return False
-
-    def doubt(self, why: str) -> None:
-        """There is no sample of a weight that is not decided yet."""
-
-    def note(self, node: Node, kind: str, message: str) -> None:
-        """Notes are taken when the weight is used, not at every scale that is tried."""

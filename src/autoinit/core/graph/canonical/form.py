@@ -11,13 +11,13 @@ from collections.abc import Hashable
 from math import prod
 from typing import Any
 
-from ..cuts import wanted_cuts
 from ..feeding import Feeding, Made
 from ..graph import Constant, Graph, Node, Reference, Value
+from ..roles import reduced_axes
 from ..specs import spec_of
 from .layout import Layout, Repeat, of_base
 from .moves import MOVES, glued, place_of
-from .pieces import Pieces, resolved
+from .pieces import Pieces, pieces_of, resolved
 
 NEUTRAL = {"add": 0.0, "sub": 0.0, "mul": 1.0, "div": 1.0}
 """Functions of two operands, and the second that changes nothing."""
@@ -31,7 +31,7 @@ def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
     form = _Form(feeding, {id(node) for site in graph.sites for node in (site.node, *site.inner)})
     for node in graph.nodes:
         form.read(node)
-    return {**form.layouts, **form.views}, form.changed
+    return form.layouts, form.changed
 
 
 def _key(node: Node) -> Hashable | None:
@@ -58,15 +58,11 @@ class _Form:
         self.calls: dict[Hashable, tuple[Value, ...]] = {}
         """What was worked out, and the values that it gave."""
         self.layouts: dict[int, Layout] = {}
-        self.views: dict[int, Layout] = {}
-        """Layouts of weights in the making."""
         self.running: dict[int, tuple[Reference, int]] = {}
         """Running sums: their terms, and the axis."""
         self.first: dict[Layout, Value] = {}
         """The earliest value with a layout."""
         self.pieces: dict[int, Pieces] = {}
-        self.cuts: dict[tuple[Layout, int], list[tuple[Layout, int, int]]] = {}
-        """Of a part and the axis along which it was cut out: (the whole, start, stop)."""
         self.changed = False
 
     def read(self, node: Node) -> None:
@@ -101,8 +97,8 @@ class _Form:
         """Weights in the making have a home of their own: they are known as views, and left as they are."""
         x = node.inputs[0]
         if node.op in MOVES and isinstance(x, Value) and 0 not in x.shape:
-            made = MOVES[node.op](node, self.views.get(x.id) or of_base(x.id, x.shape))
-            self.views.update({value.id: one for value, one in zip(node.outputs, made or (), strict=False)})
+            made = MOVES[node.op](node, self.layouts.get(x.id) or of_base(x.id, x.shape))
+            self.layouts.update({value.id: one for value, one in zip(node.outputs, made or (), strict=False)})
 
     def _known(self, node: Node) -> bool:
         """Whether the same was worked out before; then it is that value."""
@@ -126,7 +122,7 @@ class _Form:
         x, axis = self.running[c.id]
         whole, n = of_base(c.id, c.shape), c.shape[axis]
         end, seen = place_of(whole, axis, n - 1), self._of(last)
-        wanted = {end._replace(axes=(*end.axes[:axis], more, *end.axes[axis:])) for more in ((), (Repeat(n),))}
+        wanted = {end.with_axis(axis, more) for more in ((), (Repeat(n),))}
         if n < 2 or seen not in wanted or self.layouts.get(c.id, whole) != whole:
             return False
         node.inputs, node.attrs = (x,), {"kind": "sum", "axis": axis, "remaining": True}
@@ -152,11 +148,7 @@ class _Form:
             if x is None or 0 in x.shape:
                 return None
             made = MOVES[node.op](node, x)
-            if made is None:
-                return None
-            made = [resolved(one, self.pieces) for one in made]
-            self._cut_from(node, x, made)
-            return made
+            return None if made is None else [resolved(one, self.pieces) for one in made]
         spec = spec_of(node.op)
         if spec.joins:
             return self._put_together(node)
@@ -164,44 +156,23 @@ class _Form:
             return self._averaged(node)
         return self._unchanged(node) if spec.pointwise and id(node) not in self.sites else None
 
-    def _cut_from(self, node: Node, whole: Layout, made: list[Layout]) -> None:
-        for (axis, start, stop), part in zip(wanted_cuts(node) or (), made, strict=False):
-            if len(part.axes) < len(whole.axes):  # the axis went
-                part = part._replace(axes=(*part.axes[:axis], (), *part.axes[axis:]))
-            self.cuts.setdefault((part, axis), []).append((whole, start, stop))
-
-    def _again(self, pieces: list[Layout], axis: int) -> Layout | None:
-        """What the pieces were cut from, if they are all of it, in order."""
-        for whole, start, stop in self.cuts.get((pieces[0], axis), ()):
-            for piece in pieces[1:]:
-                stop = next((b for w, a, b in self.cuts.get((piece, axis), ()) if w == whole and a == stop), 0)
-            if start == 0 and stop == whole.shape[axis]:
-                return whole
-        return None
-
     def _put_together(self, node: Node) -> list[Layout] | None:
-        axis, out = node.attrs["axis"], node.outputs[0]
-        pieces = [ref for ref in node.inputs if ref is not None]
-        new = all(len(ref.shape) < len(out.shape) for ref in pieces)  # they lie along an axis of their own
-        pieces = [ref for ref in pieces if new or ref.shape[axis]]
-        layouts = [self.layout(ref) for ref in pieces]
-        if new:
-            layouts = [None if x is None else x._replace(axes=(*x.axes[:axis], (), *x.axes[axis:])) for x in layouts]
-        whole = [x for x in layouts if x is not None]
-        if layouts and len(whole) == len(layouts):
-            made = whole[0] if len(whole) == 1 else self._again(whole, axis) or glued(whole, axis)
+        pieces = pieces_of(node, lambda slot: self.layout(node.inputs[slot]))
+        whole = [x for x in pieces.layouts if x is not None]
+        if whole and len(whole) == len(pieces.layouts):
+            made = whole[0] if len(whole) == 1 else glued(whole, pieces.axis)
             if made is not None:
                 return [made]
-        sizes = [1 if new else ref.shape[axis] for ref in pieces]
-        if sizes:
-            self.pieces[out.id] = Pieces(axis, tuple(sizes), tuple(layouts))
+        if pieces.sizes:
+            self.pieces[node.outputs[0].id] = pieces
         return None
 
     def _averaged(self, node: Node) -> list[Layout] | None:
         """A mean over copies is one of them."""
-        x, axes = self.layout(node.inputs[0]), {a % max(len(node.inputs[0].shape), 1) for a in node.attrs["axes"]}  # type: ignore[union-attr]
+        x = self.layout(node.inputs[0])
         if x is None or node.attrs["kind"] not in ("mean", "max", "min"):
             return None
+        axes = reduced_axes(node)
         if not all(isinstance(part, Repeat) for a in axes for part in x.axes[a]):
             return None
         if node.attrs.get("keepdim"):

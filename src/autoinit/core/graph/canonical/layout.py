@@ -62,6 +62,10 @@ class Layout(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         return tuple(size_of(parts) for parts in self.axes)
 
+    def with_axis(self, axis: int, parts: Parts = ()) -> Layout:
+        """A new axis before `axis`."""
+        return self._replace(axes=(*self.axes[:axis], parts, *self.axes[axis:]))
+
 
 def of_base(base: int, shape: Sequence[int]) -> Layout:
     """The tensor itself."""
@@ -70,6 +74,13 @@ def of_base(base: int, shape: Sequence[int]) -> Layout:
 
 def size_of(parts: Iterable[Part]) -> int:
     return prod(part.size for part in parts)
+
+
+def uses(part: Part, root: Axis) -> bool:
+    """Whether an axis of the base is in a part."""
+    if isinstance(part, Repeat):
+        return False
+    return part.root == root or (isinstance(part.root, Cut) and any(uses(one, root) for one in part.root.of))
 
 
 def joined(parts: Iterable[Part]) -> Parts:
@@ -152,9 +163,7 @@ def cut(parts: Parts, start: int, step: int, size: int) -> tuple[Parts, Fixed]:
     if not rest and isinstance(first, Digit) and whole % (step * size) == 0 and start % (step * size) < step:
         # all of a digit in the middle: those below and above it stand still
         high, low_digit = split(first, step * size)[0], Digit(first.root, first.stride, step)
-        assert isinstance(high, Digit)
-        ends = ((high, start // (step * size)), (low_digit, start % step))
-        standing = frozenset(one for digit, index in ends if digit.size > 1 for one in [(digit, index)])
+        standing = still(joined((high, low_digit)), start // (step * size) * step + start % step)
         return (Digit(first.root, first.stride * step, size),), standing
     return (Digit(made, 1, size),), NONE
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
+from ..cuts import CUTS, cuts_of
 from ..graph import Node
 from .layout import Fixed, Layout, Parts, Repeat, Run, cut, joined, regrouped, run_of, size_of, still, with_still
 
@@ -11,39 +13,20 @@ Made = list[Layout] | None
 """A layout for every output; None where the result is no view."""
 
 
-def _same(node: Node, x: Layout) -> Made:
-    return [x]
-
-
 def _reshape(node: Node, x: Layout) -> Made:
     axes = regrouped(x.axes, node.outputs[0].shape)
     return None if axes is None else [x._replace(axes=axes)]
 
 
-def _permute(node: Node, x: Layout) -> Made:
-    return [x._replace(axes=tuple(x.axes[a] for a in node.attrs["perm"]))]
-
-
-def _expand(node: Node, x: Layout) -> Made:
+def _copied(node: Node, x: Layout) -> Made:
+    """Axes of size m become axes of size n; new ones stand in front."""
     shape = node.outputs[0].shape
     added = len(shape) - len(x.axes)
-    if added < 0:
-        return None
-    axes: list[Parts] = [()] * added + list(x.axes)
     old = (1,) * added + x.shape
-    stretched = [(Repeat(n),) if m == 1 and n != 1 else parts for parts, m, n in zip(axes, old, shape, strict=True)]
-    return [x._replace(axes=tuple(stretched))]
-
-
-def _repeat(node: Node, x: Layout) -> Made:
-    shape = node.outputs[0].shape
-    added = len(shape) - len(x.axes)
-    axes: list[Parts] = [()] * added + list(x.axes)
-    old = (1,) * added + x.shape
-    if any(m == 0 or n % m for m, n in zip(old, shape, strict=True)):
+    if added < 0 or any(m == 0 or n % m for m, n in zip(old, shape, strict=True)):
         return None
-    tiled = [joined((Repeat(n // m), *parts)) for parts, m, n in zip(axes, old, shape, strict=True)]
-    return [x._replace(axes=tuple(tiled))]
+    axes = zip(((),) * added + x.axes, old, shape, strict=True)
+    return [x._replace(axes=tuple(joined((Repeat(n // m), *parts)) for parts, m, n in axes))]
 
 
 def part_of(x: Layout, axis: int, start: int, step: int, size: int) -> Layout:
@@ -58,30 +41,13 @@ def place_of(x: Layout, axis: int, index: int) -> Layout:
     return Layout(x.base, x.axes[:axis] + x.axes[axis + 1 :], with_still(x.fixed, still(x.axes[axis], index)))
 
 
-def _slice(node: Node, x: Layout) -> Made:
-    a = node.attrs
-    axis, start, step = a["axis"], a["start"], a["step"]
-    size = len(range(start, min(a["stop"], x.shape[axis]), step))
-    return [part_of(x, axis, start, step, size)] if size and start >= 0 and step > 0 else None
-
-
-def _select(node: Node, x: Layout) -> Made:
-    return [place_of(x, node.attrs["axis"], node.attrs["index"])]
-
-
-def _split(node: Node, x: Layout) -> Made:
-    axis, made, at = node.attrs["axis"], [], 0
-    for size in node.attrs["sizes"]:
-        if not size:
+def _cut(node: Node, x: Layout) -> Made:
+    made = []
+    for axis, start, step, size, goes in cuts_of(node):
+        if size < 1 or start < 0 or step < 1:
             return None
-        made.append(part_of(x, axis, at, 1, size))
-        at += size
+        made.append(place_of(x, axis, start) if goes else part_of(x, axis, start, step, size))
     return made
-
-
-def _unbind(node: Node, x: Layout) -> Made:
-    axis = node.attrs["axis"]
-    return [place_of(x, axis, k) for k in range(x.shape[axis])]
 
 
 def _shuffle(node: Node, x: Layout) -> Made:
@@ -96,54 +62,53 @@ def _shuffle(node: Node, x: Layout) -> Made:
 
 
 MOVES: dict[str, Callable[[Node, Layout], Made]] = {
-    "identity": _same,
+    "identity": lambda node, x: [x],
     "reshape": _reshape,
-    "permute": _permute,
-    "expand": _expand,
-    "repeat": _repeat,
-    "slice": _slice,
-    "select": _select,
-    "split": _split,
-    "unbind": _unbind,
+    "permute": lambda node, x: [x._replace(axes=tuple(x.axes[a] for a in node.attrs["perm"]))],
+    "expand": _copied,
+    "repeat": _copied,
+    **dict.fromkeys(CUTS, _cut),
     "shuffle": _shuffle,
 }
 
 
 def glued(pieces: Sequence[Layout], axis: int) -> Layout | None:
-    """Pieces along an axis that are neighbours in one tensor, as the part of it that they are."""
+    """Pieces along an axis that are neighbours in one tensor, as the part of it that they are.
+
+    What they are parts of is guessed from the first two. A guess is right if cutting it gives the pieces again.
+    """
     first = pieces[0]
-    if any(p.base != first.base or len(p.axes) != len(first.axes) for p in pieces[1:]):
+    before, behind = first.axes[:axis], first.axes[axis + 1 :]
+    if any((p.base, p.axes[:axis], p.axes[axis + 1 :]) != (first.base, before, behind) for p in pieces[1:]):
         return None
-    rest = first.axes[:axis] + first.axes[axis + 1 :]
-    if any(p.axes[:axis] + p.axes[axis + 1 :] != rest for p in pieces[1:]):
-        return None
-    common = frozenset.intersection(*(p.fixed for p in pieces))
     copies = [_copies(p.axes[axis]) for p in pieces]
-    if all(p.fixed == common for p in pieces) and len({parts for _, parts in copies}) == 1:
+    if len({(p.fixed, parts) for p, (_, parts) in zip(pieces, copies, strict=True)}) == 1:
         made = joined((Repeat(sum(count for count, _ in copies)), *copies[0][1]))
-        return first._replace(axes=(*first.axes[:axis], made, *first.axes[axis + 1 :]))
-    runs = _runs(pieces, axis, common)
-    if runs is None:
-        return None
-    of, start, step, size, fixed = runs[0]
-    for run in runs[1:]:
-        own = run.step if run.size > 1 else None
-        known = step if size > 1 else None
-        gap = known or own or run.start - start
-        if run.of != of or run.fixed != fixed or gap <= 0 or run.start != start + gap * size or own not in (None, gap):
-            return None
-        step, size = gap, size + run.size
-    parts, ends = cut(of, start, step, size)
-    return Layout(first.base, (*first.axes[:axis], parts, *first.axes[axis + 1 :]), with_still(fixed, ends))
-
-
-def _runs(pieces: Sequence[Layout], axis: int, common: Fixed) -> list[Run] | None:
-    """Every piece as places of one axis; None if there is no such axis."""
-    ways = [{(run.of, run.fixed): run for run in _ways(p, axis, p.fixed - common)} for p in pieces]
-    for key in ways[0]:
-        if all(key in own for own in ways[1:]):
-            return [own[key] for own in ways]
+        return first._replace(axes=(*before, made, *behind))
+    ends = list(accumulate(size_of(p.axes[axis]) for p in pieces))
+    places = list(zip((0, *ends), ends, pieces, strict=False))
+    for run in _guesses(pieces, axis):
+        if run.step == 0 or ends[-1] > size_of(run.of):
+            continue
+        parts, standing = cut(run.of, run.start, run.step, ends[-1])
+        whole = Layout(first.base, (*before, parts, *behind), with_still(run.fixed, standing))
+        if all(part_of(whole, axis, start, 1, end - start) == piece for start, end, piece in places):
+            return whole
     return None
+
+
+def _guesses(pieces: Sequence[Layout], axis: int) -> Iterator[Run]:
+    """Where the first piece may begin, in what, and with which step."""
+    common = frozenset.intersection(*(p.fixed for p in pieces))
+    one, two = ({(run.of, run.fixed): run for run in _ways(p, axis, p.fixed - common)} for p in pieces[:2])
+    for key, run in one.items():
+        if run.size > 1:
+            yield run
+        elif key in two:
+            gap, n = two[key].start - run.start, size_of(run.of)
+            yield run._replace(step=gap if 2 * abs(gap) <= n else gap - n if gap > 0 else gap + n)  # around a circle
+    for run in two.values():
+        yield run._replace(start=run.start - run.step * size_of(pieces[0].axes[axis]))
 
 
 def _ways(piece: Layout, axis: int, own: Fixed) -> Iterator[Run]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import accumulate
 from typing import NamedTuple
 
-from .layout import Axis, Cut, Digit, Layout, Part, Parts, Repeat, cut, joined, still, taken, with_still
+from ..graph import Node
+from .layout import Axis, Digit, Layout, Run, cut, run_of, uses, with_still
+from .substitution import Lost, through
 
 
 class Pieces(NamedTuple):
@@ -14,6 +17,18 @@ class Pieces(NamedTuple):
     axis: int
     sizes: tuple[int, ...]
     layouts: tuple[Layout | None, ...]
+
+
+def pieces_of(node: Node, layout: Callable[[int], Layout | None]) -> Pieces:
+    """layout: of an operand, by its slot."""
+    axis, sizes, layouts = node.attrs["axis"], [], []
+    for slot, ref in enumerate(node.inputs):
+        new = ref is not None and len(ref.shape) < len(node.outputs[0].shape)  # they lie along an axis of their own
+        if ref is not None and (new or ref.shape[axis]):
+            found = layout(slot)
+            sizes.append(1 if new else ref.shape[axis])
+            layouts.append(found.with_axis(axis) if new and found is not None else found)
+    return Pieces(axis, tuple(sizes), tuple(layouts))
 
 
 def resolved(x: Layout, known: Mapping[int, Pieces]) -> Layout:
@@ -27,103 +42,38 @@ def resolved(x: Layout, known: Mapping[int, Pieces]) -> Layout:
 
 
 def _inside(x: Layout, pieces: Pieces) -> Layout | None:
-    found = _range(x, pieces)
-    if found is None:
+    axis, whole = pieces.axis, sum(pieces.sizes)
+    root = Axis(x.base, axis, whole)
+    run = _run_along(x, root)
+    if run is None or run.of != (Digit(root, 1, whole),):
         return None
-    low, high = found
-    begin = 0
-    for size, piece in zip(pieces.sizes, pieces.layouts, strict=True):
-        if begin <= low and high <= begin + size:
-            return None if piece is None else _substituted(x, pieces, begin, piece)
-        begin += size
+    ends = run.start, run.start + run.step * (run.size - 1)
+    for size, behind, piece in zip(pieces.sizes, accumulate(pieces.sizes), pieces.layouts, strict=True):
+        begin = behind - size
+        if begin <= min(ends) and max(ends) < behind:
+            return None if piece is None else _substituted(x, root, run, begin, piece)
     return None
 
 
-def _range(x: Layout, pieces: Pieces) -> tuple[int, int] | None:
-    """The places along the axis of the pieces that the view has."""
-    root = Axis(x.base, pieces.axis, sum(pieces.sizes))
-    low, spread, found = 0, 0, False
-    for digit, index in x.fixed:
-        if digit.root == root:
-            low, found = low + digit.stride * index, True
-    for part in (part for parts in x.axes for part in parts if isinstance(part, Digit)):
-        inside = _cut_of(part, root)
-        if part.root == root:
-            spread, found = spread + part.stride * (part.size - 1), True
-        elif inside is not None:
-            low, spread, found = low + inside.start, spread + inside.step * (inside.size - 1), True
-        elif _uses(part, root):
-            return None
-    return (low, low + spread + 1) if found else None
+def _run_along(x: Layout, root: Axis) -> Run | None:
+    """The places of an axis of its base that a view has, if they are one part of it."""
+    free = [part for parts in x.axes for part in parts if uses(part, root)]
+    if free:
+        return run_of((free[0],), x.fixed) if len(free) == 1 else None
+    own = frozenset(one for one in x.fixed if one[0].root == root)
+    index = sum(digit.stride * index for digit, index in own)
+    return Run((Digit(root, 1, root.size),), index, 1, 1, x.fixed - own) if own else None
 
 
-def _cut_of(part: Digit, root: Axis) -> Cut | None:
-    """The cut of the whole axis that a part is, if it is one."""
-    own = part.root
-    if not isinstance(own, Cut) or own.wraps or own.step < 0 or (part.stride, part.size) != (1, own.size):
-        return None
-    return own if own.of == (Digit(root, 1, root.size),) else None
-
-
-class _Failed(Exception):
-    pass
-
-
-def _substituted(x: Layout, pieces: Pieces, begin: int, piece: Layout) -> Layout | None:
+def _substituted(x: Layout, root: Axis, run: Run, begin: int, piece: Layout) -> Layout | None:
     """The view with the piece, which lies from `begin` on, in the place of the whole."""
-    root = Axis(x.base, pieces.axis, sum(pieces.sizes))
-    where = {
-        Axis(x.base, k, n): parts
-        for k, (parts, n) in enumerate(zip(piece.axes, piece.shape, strict=True))
-        if k != pieces.axis
-    }
-    along = piece.axes[pieces.axis]
-    first = sum(digit.stride * index for digit, index in x.fixed if digit.root == root)
-    fixed = piece.fixed
-
-    def cut_along(start: int, step: int, size: int) -> Parts:
-        nonlocal fixed
-        made, still_ones = cut(along, start - begin, step, size)
-        fixed = with_still(fixed, still_ones)
-        return made
-
-    def of(part: Part) -> Parts:
-        if isinstance(part, Repeat):
-            return (part,)
-        whole_cut = _cut_of(part, root)
-        if whole_cut is not None:
-            return cut_along(whole_cut.start, whole_cut.step, whole_cut.size)
-        if part.root == root:
-            return cut_along(first, part.stride, part.size)
-        if isinstance(part.root, Cut):
-            inner, ends = cut(joined(p for one in part.root.of for p in of(one)), *part.root[1:])
-            if ends:
-                raise _Failed
-        elif part.root in where:
-            inner = where[part.root]
-        else:
-            raise _Failed
-        made = taken(inner, part.stride, part.size)
-        if made is None:
-            raise _Failed
-        return made
-
-    free = [part for parts in x.axes for part in parts if _uses(part, root)]
-    if len(free) > 1:
-        return None
+    part = root._replace(size=run.size)
+    shown = Digit(part, 1, run.size)
+    view = Layout(x.base, tuple(tuple(shown if uses(p, root) else p for p in parts) for parts in x.axes), run.fixed)
+    axes = {Axis(x.base, k, n): piece.axes[k] for k, n in enumerate(piece.shape)}
+    made, ends = cut(piece.axes[root.number], run.start - begin, run.step, run.size)
     try:
-        axes = tuple(joined(p for part in parts for p in of(part)) for parts in x.axes)
-        for digit, index in x.fixed:
-            if digit.root != root:
-                fixed = with_still(fixed, still(of(digit), index))
-    except _Failed:
+        return through(view, piece.base, {**axes, part: made}, with_still(piece.fixed, ends))
+    except Lost:
         return None
-    if not free:
-        fixed = with_still(fixed, still(along, first - begin))
-    return Layout(piece.base, axes, fixed)
 
-
-def _uses(part: Part, root: Axis) -> bool:
-    if isinstance(part, Repeat):
-        return False
-    return part.root == root or (isinstance(part.root, Cut) and any(_uses(one, root) for one in part.root.of))
