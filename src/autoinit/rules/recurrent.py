@@ -27,7 +27,9 @@ _known: dict[tuple[Any, ...], Measured] = {}
 def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tuple[Signal, ...]:
     """Outputs as torch gives them: the sequence, the last states, and for an LSTM the last memories."""
     a = node.attrs
-    _let_context_decide(node, ctx)
+    decide = getattr(ctx, "recurrent", None)
+    if decide is not None:  # a context that sets weights writes the scheme of this module's text into the plan
+        decide(node)
     directions = 2 if a.get("bidirectional") else 1
     x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
     states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
@@ -49,13 +51,6 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     return tuple(made)
 
 
-def _let_context_decide(node: Node, ctx: Context) -> None:
-    """The scheme of this module's text, written into the plan by the context if it offers to."""
-    decide = getattr(ctx, "recurrent", None)
-    if decide is not None:
-        decide(node)
-
-
 def _remembered(x: Signal, states: tuple[Signal, ...], cells: tuple[CellWeights, ...], layout: Layout) -> Measured:
     key = (cells, layout, x.shape[2], _numbers(x), tuple((s.shape, _numbers(s)) for s in states))
     if key not in _known:
@@ -74,53 +69,38 @@ def _numbers(signal: Signal) -> tuple[Any, ...]:
 
 def _cells(node: Node, ctx: Context) -> Iterator[CellWeights]:
     a = node.attrs
-    kind = a["kind"]
+    per_cell = 2 + 2 * bool(a.get("has_bias", True)) + bool(a.get("projected", False))
+    first = 1 + int(a.get("states", 0))
+    for k in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
+        yield _cell(node, ctx, first + k * per_cell)
+
+
+def _cell(node: Node, ctx: Context, slot: int) -> CellWeights:
+    a = node.attrs
+    kind, biased = a["kind"], bool(a.get("has_bias", True))
     gates = GATES[kind]
-    biased = bool(a.get("has_bias", True))
-    projected = bool(a.get("projected", False))
-    per_cell = 2 + 2 * biased + projected
-    slot = 1 + int(a.get("states", 0))
-    for _ in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
-        yield _cell(node, ctx, slot, kind, gates, biased, projected)
-        slot += per_cell
-
-
-def _cell(node: Node, ctx: Context, slot: int, kind: str, gates: int, biased: bool, projected: bool) -> CellWeights:
     w_in, w_back = node.inputs[slot], node.inputs[slot + 1]
     assert w_in is not None and w_back is not None
     hidden, inputs, outputs = w_in.shape[0] // gates, w_in.shape[1], w_back.shape[1]
-    input_std: tuple[float, ...] = (float(np.sqrt(2.0 / (inputs + hidden))),) * gates
-    recurrent_std: tuple[float, ...] | None = None
     kept = _kept(node, ctx, slot)
-    if kept is not None:
-        input_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    kept = _kept(node, ctx, slot + 1)
-    if kept is not None and not _orthogonal_parts(kept, gates):
-        recurrent_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    none = ((0.0, 0.0),) * gates
-    input_bias, recurrent_bias = none, none
+    input_std = [np.sqrt(2.0 / (inputs + hidden))] * gates if kept is None else _spread(kept, gates)
+    recurrent_std = _unless_orthogonal(_kept(node, ctx, slot + 1), gates)
+    none = [(0.0, 0.0)] * gates
+    input_bias = recurrent_bias = none
     if biased:
-        forget = float(node.attrs.get("forget_bias", 1.0)) if kind == "lstm" else 0.0
-        default = tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
+        forget = float(a.get("forget_bias", 1.0)) if kind == "lstm" else 0.0
+        default = [(forget if g == 1 else 0.0, 0.0) for g in range(gates)]
         input_bias = _bias(_kept(node, ctx, slot + 2), gates, default)
         recurrent_bias = _bias(_kept(node, ctx, slot + 3), gates, none)
-    projection: float | None = None
-    if projected:
-        kept = _kept(node, ctx, slot + 2 + 2 * biased)
-        if kept is not None and not _orthogonal_parts(kept, 1):
-            projection = _digits(kept.std())
-    a = node.attrs
-    order = a.get("gate_order", range(gates))
+    projection = _unless_orthogonal(_kept(node, ctx, slot + 2 + 2 * biased), 1) if a.get("projected") else None
+    order = a.get("gate_order", range(gates))  # per gate, in the order of `core.solve.recurrent_cells`
     return CellWeights(
-        kind, inputs, hidden, outputs, _ordered(input_std, order), _ordered(recurrent_std, order),
-        _ordered(input_bias, order), _ordered(recurrent_bias, order), projection, a.get("activation", "tanh"),
-        a.get("gate", "sigmoid"), bool(a.get("reset_after", True)), float(a.get("recurrent_dropout", 0.0)),
+        kind, inputs, hidden, outputs, tuple(float(input_std[g]) for g in order),
+        None if recurrent_std is None else tuple(recurrent_std[g] for g in order),
+        tuple(input_bias[g] for g in order), tuple(recurrent_bias[g] for g in order),
+        None if projection is None else projection[0], a.get("activation", "tanh"), a.get("gate", "sigmoid"),
+        bool(a.get("reset_after", True)), float(a.get("recurrent_dropout", 0.0)),
     )  # fmt: skip
-
-
-def _ordered(values: Any, order: Any) -> Any:
-    """Per gate, in the order of `core.solve.recurrent_cells`."""
-    return None if values is None else tuple(values[g] for g in order)
 
 
 def _kept(node: Node, ctx: Context, slot: int) -> Any:
@@ -131,19 +111,24 @@ def _kept(node: Node, ctx: Context, slot: int) -> Any:
     return None if values is None else np.asarray(values, float)
 
 
-def _bias(values: Any, gates: int, default: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+def _spread(values: Any, gates: int) -> list[float]:
+    return [_digits(part.std()) for part in np.split(values, gates)]
+
+
+def _bias(values: Any, gates: int, default: list[tuple[float, float]]) -> list[tuple[float, float]]:
     if values is None:
         return default
-    return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))
+    return [(_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates)]
 
 
-def _orthogonal_parts(values: Any, gates: int) -> bool:
-    """Whether every gate's block has orthonormal rows or columns."""
-    for part in np.split(values, gates):
-        small = part if part.shape[0] <= part.shape[1] else part.T
-        if not np.allclose(small @ small.T, np.eye(small.shape[0]), atol=1e-3):
-            return False
-    return True
+def _unless_orthogonal(values: Any, gates: int) -> list[float] | None:
+    """Standard deviations per gate; None for values that are to be set, or blocks with orthonormal rows or columns."""
+    if values is None:
+        return None
+    blocks = [part if part.shape[0] <= part.shape[1] else part.T for part in np.split(values, gates)]
+    if all(np.allclose(b @ b.T, np.eye(b.shape[0]), atol=1e-3) for b in blocks):
+        return None
+    return _spread(values, gates)
 
 
 def _digits(value: Any) -> float:
