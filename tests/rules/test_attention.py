@@ -231,7 +231,7 @@ def test_einsum_moments(equation, shapes):
         parts = {axes: float(rng.uniform(0, 1)) for axes in [tuple(range(d)), (0,), (d - 1,), ()]}
         signals.append(components(shape, float(rng.normal()), parts))
     sizes = {c: n for labels, shape in zip(inputs, shapes, strict=True) for c, n in zip(labels, shape, strict=True)}
-    mean, K = einsum_moments(inputs, out, signals, sizes)
+    mean, K = einsum_moments(inputs, out, signals)
     shape = tuple(sizes[c] for c in out)
     compare(Signal(shape, mean, K), measure(signals, lambda *t: torch.einsum(equation, *t), 1000)[0])
 

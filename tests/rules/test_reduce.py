@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 
-import autoinit.rules.cumulative
 import autoinit.rules.reduce  # noqa: F401
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.signal.signal import Signal, constant, iid

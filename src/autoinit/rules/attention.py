@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
-from ..core.signal.axis_maps import placed
-from ..core.signal.contraction import einsum_moments, matmul_moments
+from ..core.signal.broadcast import aligned
+from ..core.signal.contraction import matmul_moments
 from ..core.signal.masked_softmax import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
 from ..core.signal.masks import Mask, causal_mask, dead_entries, unchanging
 from ..core.signal.measured import from_array
@@ -36,6 +36,7 @@ from ..core.signal.signal import Signal
 from ..core.signal.volatility import pair_volatility
 from .random import masked
 from .registry import Context, rule
+from .shape import permuted, picked
 
 
 @rule("softmax")
@@ -80,10 +81,7 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     a = node.attrs
     if a.get("grouped"):
         k, v = repeated_heads(k, q), repeated_heads(v, q)
-    width = q.shape[-1]
-    scale = a.get("scale")
-    scale = width**-0.5 if scale is None else float(scale)
-    logits = _logits(q, k, scale)
+    logits = _logits(q, k, scale_of(node, q))
     values = ctx.array(node, 3) if mask is not None else None
     live = _live(logits.shape, bool(a.get("causal")), values)
     if live is None and mask is not None and mask.live is not None:  # a bias that was masked on the way
@@ -97,35 +95,23 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     if rate > 0.0:
         p = masked(p, max(1.0 - rate, 1e-12), frozenset())
     made = _weighted(node.outputs[0].shape, p, v, logits, live, rate)
-    heads = q.shape[-3] if q.ndim > 3 else 1
-    return shared_input(made, v, logits, live, width=float(q.shape[-1] * heads))
+    width = q.shape[-1] * (q.shape[-3] if q.ndim > 3 else 1)
+    return shared_input(made, v, logits, live, width=float(width))
+
+
+def scale_of(node: Node, q: Signal) -> float:
+    given = node.attrs.get("scale")
+    return float(q.shape[-1] ** -0.5 if given is None else given)
 
 
 def repeated_heads(x: Signal, q: Signal) -> Signal:
-    """Key or value heads repeated to the number of query heads.
-
-    Two heads then are one with chance (r-1)/(H-1).
-    """
-    heads, few = q.shape[-3], x.shape[-3]
-    if heads == few:
-        return x
-    chance = (heads / few - 1.0) / (heads - 1.0)
-    axis = x.ndim - 3
-    K = np.moveaxis(x.K, axis, 0)
-    K = np.moveaxis(np.stack([K[0], chance * K[0] + (1.0 - chance) * K[1]]), 0, axis)
-    shape = (*x.shape[:axis], heads, *x.shape[axis + 1 :])
-    return Signal(shape, x.mean, K, profiles=x.profiles)
-
-
-def _labels(ndim: int, deepest: int) -> str:
-    return "".join(chr(ord("A") + i) for i in range(deepest - 2))[deepest - ndim :]
+    """Key or value heads repeated to the number of query heads."""
+    axis, heads, few = x.ndim - 3, q.shape[-3], x.shape[-3]
+    return picked(x, axis, np.repeat(np.arange(few), heads // few), ("heads", heads)) if heads != few else x
 
 
 def _logits(q: Signal, k: Signal, scale: float) -> Signal:
-    deepest = max(q.ndim, k.ndim)
-    every = _labels(deepest, deepest)
-    equation = [_labels(q.ndim, deepest) + "qf", _labels(k.ndim, deepest) + "kf"]
-    mean, K = einsum_moments(equation, every + "qk", [q, k], {"f": q.shape[-1]})
+    mean, K = matmul_moments(q, permuted(k, (*range(k.ndim - 2), k.ndim - 1, k.ndim - 2)))
     lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     V = pair_volatility(q, k) if q.ndim == k.ndim else None
     return Signal((*lead, q.shape[-2], k.shape[-2]), mean * scale, K * scale * scale, volatility=V)
@@ -157,8 +143,7 @@ def _biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
 
 def _plus(logits: Signal, other: Signal) -> Signal:
     """The sum with an independent signal that broadcasts to the logits."""
-    table = placed(other.K, range(logits.ndim - other.ndim, logits.ndim), logits.ndim)
-    K = logits.K + table + 2.0 * logits.mean * other.mean
+    K = logits.K + aligned(other, logits.shape).K + 2.0 * logits.mean * other.mean
     share = logits.variance / max(logits.variance + other.variance, 1e-300)
     V = None if logits.volatility is None else share**2 * logits.volatility
     return Signal(logits.shape, logits.mean + other.mean, K, volatility=V)

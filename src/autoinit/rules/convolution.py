@@ -13,12 +13,12 @@ import numpy as np
 
 from ..core.graph.graph import Node
 from ..core.signal.axes import settle_singletons
-from ..core.signal.axis_maps import averaged_over, transform
+from ..core.signal.axis_maps import averaged_over, placed, transform
 from ..core.signal.borders import Border, Taps, border, flat_border
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal
 from ..core.signal.volatility import contracted, over_taps
-from .contract import ByVariance, is_fresh, kept_cross, with_bias
+from .contract import ByVariance, is_fresh, kept_cross, solved, with_bias
 from .registry import Context, rule
 
 
@@ -36,9 +36,8 @@ def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | N
     through = ByVariance(
         lambda w: plan.dead_taps(plan.through(centred, w), w, offset) if offset else plan.through(x, w)
     )
-    weight = ctx.weight(node, 1, lambda w: through(w).second)
     live = prod(b.same for b in plan.flat) / plan.taps
-    return with_bias(through(weight), bias, plan.channel, kept_cross(node, ctx, x, live))
+    return with_bias(solved(node, ctx, 1, through), bias, plan.channel, kept_cross(node, ctx, x, live))
 
 
 class ConvShape:
@@ -73,14 +72,12 @@ class ConvShape:
 
         Taps that are dead at both of two places: all - 2 live + live at both.
         """
-        live = prod(b.same for b in self.flat)
-        extra = np.zeros(y.K.shape)
-        for S in product((0, 1), repeat=y.ndim):
-            if not S[self.channel]:
-                both = prod(b.pair if S[axis] else b.same for b, axis in zip(self.flat, self.spatial, strict=True))
-                extra[S] = max(self.taps - 2 * live + both, 0.0)
-        K = y.K + self.channels * w.second * offset**2 * extra
-        return Signal(y.shape, y.mean, K, profiles=y.profiles, deficiency=y.deficiency, volatility=y.volatility)
+        both = np.ones(())
+        for b in self.flat:
+            both = np.multiply.outer(both, (b.same, b.pair))
+        dead = placed(np.maximum(self.taps - 2 * both.flat[0] + both, 0.0), self.spatial, y.ndim)
+        dead = transform(dead, self.channel, np.diag([1.0, 0.0]))
+        return y.having(y.mean, y.K + self.channels * w.second * offset**2 * dead)
 
     def through(self, x: Signal, w: Signal) -> Signal:
         K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))

@@ -15,7 +15,6 @@ from ..core.signal.broadcast import aligned
 from ..core.signal.marginal import Sum, matters
 from ..core.signal.measured import from_array
 from ..core.signal.merged_axes import fine_of, finely
-from ..core.signal.placed import per_place
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal, constant
@@ -23,6 +22,7 @@ from ..core.signal.volatility import TRUSTED, bounded, square_covariance, summed
 from .merge import blended_profiles, chosen_by
 from .normalize import by_own_statistics
 from .registry import Context, rule
+from .scatter import per_place
 
 Operand = Signal | float
 
@@ -40,7 +40,8 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
             continue
         if signal.live is not None:
             live = signal.live if live is None else live & signal.live
-        operands.append(_scalar(signal) if _is_plain(signal, shape) else aligned(signal, shape))
+        plain = signal.source is signal and signal.live is None and signal.is_constant
+        operands.append(signal.mean if plain else aligned(signal, shape))
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     made = combine(node, ctx, fn, params, operands, shape)
     if live is None and fn == "exp":
@@ -52,14 +53,6 @@ def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
     if made._K is not None and made.problem:
         ctx.note(node, "warning", made.problem)
     return made
-
-
-def _is_plain(signal: Signal, shape: tuple[int, ...]) -> bool:
-    return signal.source is signal and signal.live is None and signal.is_constant
-
-
-def _scalar(signal: Signal) -> float:
-    return signal.mean
 
 
 def combine(
@@ -74,14 +67,11 @@ def combine(
         args: list[Expr | float] = [s.expr if isinstance(s, Signal) else float(s) for s in operands]
         return Signal.function(source, apply(fn, *args, params=params))
     if fn in ("add", "sub"):
-        return total(node, ctx, operands, [1.0, 1.0 if fn == "add" else -1.0], shape)
+        return total(node, ctx, *signals, sign=1.0 if fn == "add" else -1.0)
     if fn in ("mul", "div"):
-        placed = _by_place(node, ctx, fn, signals)
-        if placed is not None:
-            return placed
-        normalised = by_statistic(node, ctx, fn, signals)
-        if normalised is not None:
-            return normalised
+        found = per_place(node, ctx, fn, signals[0]) or by_statistic(node, ctx, fn, signals)
+        if found is not None:
+            return found
     if fn == "mul":
         return product_of(node, ctx, signals, shape)
     if fn == "div":
@@ -94,16 +84,6 @@ def combine(
     if fn == "where":
         return chosen_by(node, ctx, *(s if isinstance(s, Signal) else constant(shape, float(s)) for s in operands))
     return two_sources(fn, params, operands, shape)
-
-
-def _by_place(node: Node, ctx: Context, fn: str, signals: list[Signal]) -> Signal | None:
-    """Sums of rows at places, times or over a known number per place (the number of rows, for a mean)."""
-    if len(signals) != 2 or signals[0].shape != node.outputs[0].shape:
-        return None
-    table = ctx.array(node, 1)
-    if table is None or table.dtype.kind not in "fiu" or (fn == "div" and not np.all(table)):
-        return None
-    return per_place(signals[0], 1.0 / table if fn == "div" else table)
 
 
 LARGE_EXPONENTIAL = 10.0
@@ -169,40 +149,31 @@ def cross_of(node: Node, ctx: Context, u: Signal, v: Signal) -> Array:
     return np.full(u.K.shape, u.mean * v.mean) if found is None else u.mean * v.mean + found
 
 
-def total(node: Node, ctx: Context, operands: list[Operand], signs: list[float], shape: tuple[int, ...]) -> Signal:
-    """u + v: m = m_u + m_v, K = K_u + K_v + 2 E[u v'], where the cross moment is m_u m_v if they are independent."""
-    u, v = operands
-    if not isinstance(u, Signal) or not isinstance(v, Signal):
-        signal, other = (u, v) if isinstance(u, Signal) else (v, u)
-        assert isinstance(signal, Signal) and not isinstance(other, Signal)
-        raise AssertionError("a scalar is part of the expression")
-    a, b = signs
-    varies, cross = [ctx.varies(node, k) for k in (0, 1)], cross_of(node, ctx, u, v)
-    K = a * a * u.K + b * b * v.K + 2 * a * b * cross
-    K = np.array(K)
+def total(node: Node, ctx: Context, u: Signal, v: Signal, *, sign: float) -> Signal:
+    """u + v: m = m_u + m_v, K = K_u + K_v + 2 E[u v'], where the cross moment is m_u m_v if they are independent.
+
+    So it is over the axes that were merged into those of u and v, if both know them.
+    """
+    cross = cross_of(node, ctx, u, v)
+    K = np.array(u.K + v.K + 2 * sign * cross)
     K.flat[0] = max(K.flat[0], 0.0)
-    profiles = blended_profiles([(u.second, u), (v.second, v)])
     shares = [s.variance / max(u.variance + v.variance, 1e-300) for s in (u, v)]
-    deficiency = sum(share**2 * s.deficiency for share, s in zip(shares, (u, v), strict=True))
-    moving = [s for s, moves in zip((u, v), varies, strict=True) if moves]
-    shaken = moving[0].volatility if len(moving) == 1 else summed([(shares[0], u), (shares[1], v)])
-    made = Signal(shape, a * u.mean + b * v.mean, K, profiles=profiles,
-                  deficiency=deficiency, volatility=shaken)  # fmt: skip
-    if matters(u, v) and not np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
-        made = made.but(parts=Sum(a, u, b, v))
-    return _sum_refined(made, u, v, a, b, cross)
-
-
-def _sum_refined(made: Signal, u: Signal, v: Signal, a: float, b: float, cross: Array) -> Signal:
-    """The sum over the axes that were merged into those of u and v, if both know them and are independent."""
+    moving = [s for k, s in enumerate((u, v)) if ctx.varies(node, k)]
+    made = Signal(
+        u.shape, u.mean + sign * v.mean, K, profiles=blended_profiles([(u.second, u), (v.second, v)]),
+        deficiency=shares[0] ** 2 * u.deficiency + shares[1] ** 2 * v.deficiency,
+        volatility=moving[0].volatility if len(moving) == 1 else summed([(shares[0], u), (shares[1], v)]),
+    )  # fmt: skip
+    if np.any(np.abs(cross - u.mean * v.mean) > 1e-6 * np.sqrt(max(u.second * v.second, 1e-300))):
+        return made
+    if matters(u, v):
+        made = made.but(parts=Sum(1.0, u, sign, v))
     fine_u, fine_v = fine_of(u), fine_of(v)
-    if fine_u is None or fine_v is None or fine_u[0].shape != fine_v[0].shape:
+    if fine_u is None or fine_v is None or fine_u.signal.shape != fine_v.signal.shape:
         return made
-    if np.any(np.abs(cross - u.mean * v.mean) > 1e-9 * np.sqrt(max(u.second * v.second, 1e-300))):
-        return made
-    f, g = fine_u[0], fine_v[0]
-    fine = Signal(f.shape, made.mean, a * a * f.K + b * b * g.K + 2 * a * b * f.mean * g.mean)
-    return finely(made, fine, [len(group) for group in fine_u[1]])
+    f, g = fine_u.signal, fine_v.signal
+    fine = Signal(f.shape, made.mean, f.K + g.K + 2 * sign * f.mean * g.mean)
+    return finely(made, fine, [len(group) for group in fine_u.groups])
 
 
 def product_of(
@@ -214,18 +185,14 @@ def product_of(
     E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2.
     """
     u, v = signals
-    profiles = _product_profiles(u, v)
+    profiles, level = _product_profiles(u, v)
     cross = (cross_of(node, ctx, u, v) if related else np.full(u.K.shape, u.mean * v.mean)) - u.mean * v.mean
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K * (common_scale(node, ctx, u, v) if related else 1.0)
         varies = [ctx.varies(node, k) for k in (0, 1)] if related else (True, True)
-        level = profiles[1]
-        made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles[0], volatility=_shaken(u, v, varies),
+        made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles, volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
-        sign = sign_of(u) and sign_of(v)
-        if sign:
-            made = signed(made, sign_of(u) * sign)
-        return made
+        return signed(made, sign_of(u) * sign_of(v))
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
     K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
@@ -295,19 +262,13 @@ def two_sources(fn: str, params: tuple[float, ...], operands: list[Operand], sha
     """Any other f(u, v) of different sources: moments on a 2-D Gauss grid; the covariance is split into the part
     linear in u, the part linear in v, and a rest that needs both to coincide."""
     signals = [s for s in operands if isinstance(s, Signal)]
-    grids: list[Array] = []
-    shapes = np.eye(len(signals), dtype=int) * (len(_NODES) - 1) + 1
-    weight = np.ones((1,) * len(signals))
-    scores: list[Array] = []
-    for k, s in enumerate(signals):
-        z = _NODES.reshape(shapes[k])
-        source = s.source
-        values = evaluate(s.expr, source.mean + np.sqrt(source.variance) * _NODES).reshape(shapes[k])
-        grids.append(values)
-        scores.append(z)
-        weight = weight * _WEIGHTS.reshape(shapes[k])
-    iterator = iter(grids)
-    args = [next(iterator) if isinstance(s, Signal) else np.float64(s) for s in operands]
+    scores = np.meshgrid(*[_NODES] * len(signals), indexing="ij", sparse=True)
+    weight = np.ones(())
+    for _ in signals:
+        weight = np.multiply.outer(weight, _WEIGHTS)
+    laws = [(s.expr, s.source.mean, np.sqrt(s.source.variance)) for s in signals]
+    grids = iter([evaluate(f, mean + spread * z) for (f, mean, spread), z in zip(laws, scores, strict=True)])
+    args = [next(grids) if isinstance(s, Signal) else np.float64(s) for s in operands]
     with np.errstate(all="ignore"):
         f = np.asarray(FUNCTIONS[fn].fn(*args, *params), float)
     f = np.broadcast_to(np.where(np.isfinite(f), f, 0.0), weight.shape)

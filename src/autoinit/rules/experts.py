@@ -1,4 +1,4 @@
-"""Mixtures of experts: grouped dense layers, and the weights that a router chooses."""
+"""What a router chooses, for mixtures of experts (their grouped dense layers: `contract`)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from ..core.graph.graph import Node
 from ..core.signal.measured import from_array
 from ..core.signal.samples import sample
 from ..core.signal.signal import Signal, constant
-from ..core.signal.volatility import contracted
-from .contract import ByVariance
 from .registry import Context, rule
 
 ENTRIES = 2**13
@@ -21,33 +19,6 @@ ENTRIES = 2**13
 MOST_REPEATS = 24
 """...but no more often than this."""
 STEPS = 16
-
-
-@rule("grouped_linear")
-def grouped_linear(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Signal:
-    """y_r = x_r W_e(r): every row meets one of E slices of the weight, two rows the same one with chance c.
-
-    With a(e, o, r) = n K_x(r, 0) K_w(e, 0, o) + n (n - 1) K_x(r, 1) K_w(e, 1, o), where e says whether the experts
-    of two rows differ and o whether the outputs do,
-
-        K'(same row, o) = a(0, o, 0),   K'(another row, o) = c a(0, o, 1) + (1 - c) a(1, o, 1).
-
-    Fresh weights: n s^2 K_x(S) for the same output feature, times c for different rows.
-    """
-    shape, n = node.outputs[0].shape, x.shape[-1]
-    chance = node.attrs.get("chance")
-    c = 1.0 / max(node.inputs[1].shape[0], 1) if chance is None else float(chance)  # type: ignore[union-attr]
-
-    def through(w: Signal) -> Signal:
-        def a(e: int, o: int, r: int) -> float:
-            return float(n * x.K[r, 0] * w.K[e, 0, o] + n * (n - 1) * x.K[r, 1] * w.K[e, 1, o])
-
-        K = np.array([[a(0, o, 0) for o in (0, 1)], [c * a(0, o, 1) + (1 - c) * a(1, o, 1) for o in (0, 1)]])
-        return Signal(shape, n * x.mean * w.mean, K, profiles=(x.profiles[0], None), deficiency=1.0 / n + x.deficiency,
-                      volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
-
-    mapped = ByVariance(through)
-    return mapped(ctx.weight(node, 1, lambda w: mapped(w).second))
 
 
 @rule("chosen")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +11,15 @@ from ..core.dependence.functions import moment_together
 from ..core.gaussian.expression import X, apply
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import copies, mapped_along
 from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
 from ..core.signal.measured import from_array
 from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array, Profiles
-from ..core.signal.signal import Signal
+from ..core.signal.signal import Signal, constant
 from .registry import Context, rule
-from .shape import moved, reshaped
+from .shape import moved, picked, reshaped
 
 Across = Callable[[int, int], Array | None]
 Related = dict[tuple[int, int], Array]
@@ -30,19 +32,14 @@ _COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = None) -> Profiles:
     """Profiles of a mixture or sum: averages weighted by each part's share of the second moment."""
     out: list[Array | None] = []
-    for axis in range(parts[0][1].ndim):
-        n = parts[0][1].shape[axis]
-        if axis == skip or all(s.profiles[axis] is None for _, s in parts):
+    for axis, n in enumerate(parts[0][1].shape):
+        known = [(share, s.profiles[axis]) for share, s in parts]
+        known = [(share, p) for share, p in known if p is None or p.size == n]
+        level = sum(share for share, _ in known)
+        if axis == skip or level <= 0 or all(p is None for _, p in known):
             out.append(None)
-            continue
-        total, level = np.zeros(n), 0.0
-        for share, s in parts:
-            p = s.profiles[axis]
-            if p is not None and p.size != n:
-                continue
-            total += share * (np.ones(n) if p is None else p)
-            level += share
-        out.append(total / level if level > 0 else None)
+        else:
+            out.append(sum((share * (np.ones(n) if p is None else p) for share, p in known), np.zeros(n)) / level)
     return tuple(out)
 
 
@@ -86,22 +83,19 @@ def _same_law(u: Signal, v: Signal) -> bool:
 
 def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], related: Related) -> Signal:
     sizes = [p.shape[axis] for p in parts]
-    n = sum(sizes)
-    mean = sum(s * p.mean for s, p in zip(sizes, parts, strict=True)) / n
-    same = sum((s * K_axes.same(p.K, axis) for s, p in zip(sizes, parts, strict=True)), np.zeros(())) / n
-    different = sum(
-        (s * (s - 1) * K_axes.different(p.K, axis) for s, p in zip(sizes, parts, strict=True)), np.zeros(())
-    )
-    totals = np.array([s * p.mean for s, p in zip(sizes, parts, strict=True)])
+    n, sized = sum(sizes), list(zip(sizes, parts, strict=True))
+    totals = np.array([s * p.mean for s, p in sized])
+    same = sum((s * K_axes.same(p.K, axis) for s, p in sized), np.zeros(())) / n
+    different = sum((s * (s - 1) * K_axes.different(p.K, axis) for s, p in sized), np.zeros(()))
     different = different + float(totals.sum() ** 2 - np.sum(totals**2))
     for (i, j), C in related.items():
         different = different + 2 * sizes[i] * sizes[j] * C
     K = np.stack([same, different / max(n * (n - 1), 1)], axis=axis)
-    shares = [(s * p.second, p) for s, p in zip(sizes, parts, strict=True)]
+    shares = [(s * p.second, p) for s, p in sized]
     level = max(sum(share for share, _ in shares), 1e-300)
     deficiency = sum(share * p.deficiency for share, p in shares) / level
     shaken = [(share / level) * p.volatility for share, p in shares if p.volatility is not None]
-    return Signal(shape, mean, K, profiles=blended_profiles(shares, skip=axis), deficiency=deficiency,
+    return Signal(shape, totals.sum() / n, K, profiles=blended_profiles(shares, skip=axis), deficiency=deficiency,
                   volatility=sum(shaken[1:], shaken[0]) if shaken else None)  # fmt: skip
 
 
@@ -121,62 +115,29 @@ def stack(node: Node, ctx: Context, *parts: Signal) -> Signal:
 @rule("pad")
 def pad(node: Node, ctx: Context, x: Signal) -> Signal:
     """Padding. With zeros, a fraction z of dead entries: m' = (1 - z) m, K'(S) = P(both live) K(S), and the profile
-    along the axis shows where. Other modes repeat entries: P(two places show the same entry) raises K({a})."""
-    pads, mode, value = node.attrs["pads"], node.attrs.get("mode", "constant"), node.attrs.get("value", 0.0)
-    shape = node.outputs[0].shape
-    zero = mode == "constant" and value == 0.0
-
-    def move(y: Signal) -> Signal:
-        K, mean, profiles = y.K, y.mean, list(y.profiles)
-        for axis, (low, high) in enumerate(pads):
-            n, new = y.shape[axis], shape[axis]
-            if (low, high) == (0, 0) or n == 0 or new == 0:
-                continue
-            old = y.profiles[axis]
-            p = np.ones(n) if old is None else old
-            if low < 0 or high < 0:
-                p = p[max(-low, 0) : n + min(high, 0)]
-                level = float(p.mean())
-                K, mean = K * level, mean * float(np.sqrt(level))
-                p = p / level if level > 0 else p
-                low, high, n = max(low, 0), max(high, 0), p.size
-            if zero or mode == "constant":
-                live = n / new
-                both = n * (n - 1) / max(new * (new - 1), 1)
-                K = np.stack([K_axes.same(K, axis) * live, K_axes.different(K, axis) * both], axis=axis)
-                mean *= live
-                profiles[axis] = np.concatenate([np.zeros(low), p, np.zeros(high)]) / live
-            else:
-                shown = np.pad(np.arange(n), (low, high), mode=_COPIES.get(mode, "edge"))  # type: ignore[call-overload]
-                counts = np.bincount(shown, minlength=n).astype(float)
-                chance = float(counts @ (counts - 1)) / max(new * (new - 1), 1)
-                one, two = K_axes.same(K, axis), K_axes.different(K, axis)
-                K = np.stack([one, chance * one + (1 - chance) * two], axis=axis)
-                profiles[axis] = None
-                if old is not None:
-                    q = p[shown]
-                    level = float(q.mean())
-                    K, mean = K * level, mean * float(np.sqrt(level))
-                    profiles[axis] = q / level if level > 0 else None
-        return Signal(shape, mean, K, profiles=tuple(profiles))
-
+    along the axis shows where. With another number: x without it padded with zeros, and it again. Other modes repeat
+    entries: P(two places show the same entry) raises K({a})."""
+    mode, value = node.attrs.get("mode", "constant"), float(node.attrs.get("value", 0.0))
+    shape, pads = node.outputs[0].shape, node.attrs["pads"]
     if mode == "constant" and not DEAD < value < -DEAD:
         # Minus infinity around a map, for a maximum that follows: the border is never chosen, the entries stay.
         return moved(x, ("pad", pads, "nothing"), lambda y: Signal(shape, y.mean, y.K))
-    if mode == "constant" and not zero:
-        return _pad_value(x, move, shape, float(value))
-    if zero:
-        plain = Signal(x.shape, x.mean, x.K, profiles=x.profiles)
-        return signed(move(plain), sign_of(x))
-    return moved(x, ("pad", pads, mode), move)
-
-
-def _pad_value(x: Signal, move: object, shape: tuple[int, ...], value: float) -> Signal:
-    """Padding with a constant: x - value padded with zeros, plus value."""
-    m, K = x.mean - value, x.K - 2 * value * x.mean + value**2
-    shifted = move(Signal(x.shape, m, K, profiles=x.profiles))  # type: ignore[operator]
-    mean = shifted.mean + value
-    return Signal(shape, mean, shifted.K + 2 * value * shifted.mean + value**2)
+    if 0 in x.shape:
+        return constant(shape, value)
+    places = [np.arange(-low, n + high) for n, (low, high) in zip(x.shape, pads, strict=True)]
+    inside = [(at >= 0) & (at < n) for at, n in zip(places, x.shape, strict=True)]
+    if mode != "constant":
+        for axis, (n, (low, high)) in enumerate(zip(x.shape, pads, strict=True)):
+            shown: Any = np.arange(n)[places[axis][inside[axis]]]
+            shown = np.pad(shown, (max(low, 0), max(high, 0)), mode=_COPIES[mode])  # type: ignore[call-overload]
+            x = picked(x, axis, shown, ("pad", mode, low, high)) if low or high else x
+        return x
+    bare = Signal(x.shape, x.mean - value, x.K - 2 * value * x.mean + value**2, profiles=x.profiles)
+    maps = {a: copies(np.where(inside[a], places[a], 0), inside[a]) for a in range(x.ndim) if any(pads[a])}
+    made = mapped_along(bare, maps)
+    if value == 0.0:
+        return signed(made, sign_of(x))
+    return Signal(shape, made.mean + value, made.K + 2 * value * made.mean + value**2)
 
 
 @rule("masked_fill")
@@ -205,10 +166,6 @@ def replaced(x: Signal, y: Signal, chosen: Signal, share: float, covariance: Arr
 
 
 @rule("where")
-def where(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
-    return chosen_by(node, ctx, cond, a, b)
-
-
 def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
     """Choose by a condition; a very negative constant branch marks dead entries instead."""
     shape = node.outputs[0].shape
@@ -242,12 +199,9 @@ def write(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     share = float(node.attrs["fraction"])
     if share >= 1.0 and update.shape == base.shape:
         return update
-    if update.ndim == base.ndim:
-        K_update = update.K
-    else:
-        K_update = np.full(base.K.shape, update.mean**2)
-        K_update.flat[0] = update.second
-    K = share**2 * K_update + (1 - share) ** 2 * base.K + 2 * share * (1 - share) * base.mean * update.mean
-    K = np.array(K)
-    K.flat[0] = share * update.second + (1 - share) * base.second
+    same, other = share * update.second + (1 - share) * base.second, update.K
+    if update.ndim != base.ndim:
+        other = np.full(base.K.shape, update.mean**2)
+    K = np.array(share**2 * other + (1 - share) ** 2 * base.K + 2 * share * (1 - share) * base.mean * update.mean)
+    K.flat[0] = same
     return Signal(node.outputs[0].shape, share * update.mean + (1 - share) * base.mean, K)

@@ -1,4 +1,4 @@
-"""Normalisation: batch, layer, instance, group, RMS, L2, and weight normalisation.
+"""Normalisation: batch, layer, instance, group, RMS, L2, and weight normalisation; known scales and shifts.
 
 Write A for the axes a statistic is taken over and <K>(S) for K averaged over A (every pair of places, the
 place itself included). The mean over A is linear, and E[x_i mean(x)_j] = E[mean(x)_i mean(x)_j] = <K>(S \\
@@ -29,8 +29,10 @@ from scipy import special
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import averaged_over, placed, transform
-from ..core.signal.merged_axes import Groups, refined
+from ..core.signal.axis_maps import apart, at_same, averaged_over, placed, transform
+from ..core.signal.broadcast import aligned
+from ..core.signal.measured import from_array
+from ..core.signal.merged_axes import fine_of, finely, merged
 from ..core.signal.positive import shifted
 from ..core.signal.profiles import Array, Profiles
 from ..core.signal.samples import eigenvalues
@@ -46,14 +48,9 @@ _NOTHING = 1e-13
 
 @rule("normalize")
 def normalize(
-    node: Node,
-    ctx: Context,
-    x: Signal,
-    scale: Signal | None = None,
-    shift: Signal | None = None,
-    running_mean: Signal | None = None,
-    running_var: Signal | None = None,
-) -> Signal:
+    node: Node, ctx: Context, x: Signal, scale: Signal | None = None, shift: Signal | None = None,
+    running_mean: Signal | None = None, running_var: Signal | None = None,
+) -> Signal:  # fmt: skip
     """Divide by a statistic of the signal itself (or the running one), then scale and shift."""
     a = node.attrs
     eps, channels = float(a.get("eps", 0.0)), tuple(a.get("channel_axes", ()))
@@ -69,10 +66,8 @@ def normalize(
 def by_own_statistics(
     x: Signal, axes: tuple[int, ...], centre: bool, eps: float, l2: bool = False, groups: int = 0, channel: int = 1
 ) -> Signal:
-    """x normalised by its statistics over `axes`.
-
-    With `groups`, axis `channel` is split and its inner part averaged too.
-    """
+    """x normalised by its statistics over `axes`. With `groups`, axis `channel` is split and its inner part averaged
+    too."""
     K, shape, over = x.K, x.shape, axes
     if groups:
         inner = x.shape[channel] // groups
@@ -89,14 +84,13 @@ def by_own_statistics(
     K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
     made = Signal(x.shape, mean, K, profiles=profiles,
                   deficiency=x.deficiency, volatility=_steadied(x, (*axes, channel) if groups else axes))  # fmt: skip
-    if groups:
+    found = fine_of(x)
+    if groups or found is None:
         return made
-
-    def finely(fine: Signal, of: Groups) -> tuple[float, Array]:
-        over = tuple(i for axis in axes for i in of[axis])
-        return _normalised(fine.K, fine.mean, fine.shape, over, centre, eps, l2)[:2]
-
-    return refined(made, x, finely)
+    over = tuple(i for axis in axes for i in found.groups[axis])
+    sizes, lengths = found.signal.shape, [len(group) for group in found.groups]
+    mean, K, _ = _normalised(found.signal.K, found.signal.mean, sizes, over, centre, eps, l2)
+    return finely(made.having(made.mean, merged(K, sizes, lengths)), Signal(sizes, mean, K), lengths)
 
 
 def _steadied(x: Signal, axes: tuple[int, ...]) -> Array | None:
@@ -119,7 +113,7 @@ def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
         if p is None or p.size < 2:
             continue
         q = np.sqrt(np.maximum(p, 0.0))
-        pairs = (float(q.sum()) ** 2 - float(p.sum())) / (p.size * (p.size - 1))
+        pairs = apart(q, q)
         if pairs > 0.0:
             same, other = K_axes.same(C, axis), K_axes.different(C, axis)
             C = np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
@@ -129,10 +123,7 @@ def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
 def _normalised(
     K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...], centre: bool, eps: float, l2: bool
 ) -> tuple[float, Array, float]:
-    """(mean, K, factor).
-
-    Moments of the normalised array, and the factor that x - mean(x) is multiplied by.
-    """
+    """(mean, K) of the normalised array, and the factor that x - mean(x) is multiplied by."""
     n = float(np.prod([shape[i] for i in axes])) if axes else 1.0
     level = float(K.flat[0])
     if centre:
@@ -143,38 +134,26 @@ def _normalised(
         return 0.0, np.zeros_like(K), 0.0
     nu = _degrees(K, mean, shape, axes)
     over = tuple(shape[i] for i in axes)
+    own = K[tuple(slice(None) if i in axes else 0 for i in range(K.ndim))]  # entries that differ within `axes` only
     unit = 1.0 if not l2 else V / max(n * V, eps * eps)
     if nu > _MANY:
         gain = unit / V if l2 else 1.0 / (V + eps)
         return mean * float(np.sqrt(gain)), K * gain, float(np.sqrt(gain))
-    gains, mean_out = gains_of_statistic(_only(K - mean * mean, axes), mean, over, 0.0 if l2 else eps)
+    gains, mean_out = gains_of_statistic(own - mean * mean, mean, over, 0.0 if l2 else eps)
     gains, mean_out = gains * unit, mean_out * float(np.sqrt(unit))
-    table = _back(_eigen(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape)
+    table = _eigen(_eigen(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape, back=True)
     floor = mean_out * mean_out
     power = float(table.flat[0]) + floor
-    alike = (_at_same_place(table, axes) + floor) / power
+    alike = (at_same(table, axes) + floor) / power
     return mean_out, table * _shrinkage(alike, nu) + floor, float(np.sqrt(power / V))
 
 
-def _eigen(K: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Array:
-    """Eigenvalues along `axes` (see `core.signal.samples`), the table kept along the others."""
+def _eigen(K: Array, axes: tuple[int, ...], shape: Sequence[int], back: bool = False) -> Array:
+    """Eigenvalues along `axes` (see `core.signal.samples`), the table kept along the others; or `back` from them."""
     for i in axes:
         n = shape[i]
-        K = transform(K, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]))
+        K = transform(K, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]) / (n if back else 1))
     return K
-
-
-def _back(table: Array, axes: tuple[int, ...], shape: Sequence[int]) -> Array:
-    """The moments of a table of eigenvalues along `axes`."""
-    for i in axes:
-        n = shape[i]
-        table = transform(table, i, np.array([[1.0, n - 1.0], [1.0, -1.0 if n > 1 else 0.0]]) / n)
-    return table
-
-
-def _only(K: Array, axes: tuple[int, ...]) -> Array:
-    """The part of the table in which entries differ within `axes` only."""
-    return np.asarray(K[tuple(slice(None) if i in axes else 0 for i in range(K.ndim))])
 
 
 def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
@@ -213,14 +192,6 @@ def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float
     return np.asarray(gains).reshape(table.shape), new_mean
 
 
-def _at_same_place(K: Array, axes: tuple[int, ...]) -> Array:
-    """K(S \\ A) for every S: the moment at the same place of A."""
-    for axis in axes:
-        first = K_axes.same(K, axis)
-        K = np.stack([first, first], axis=axis)
-    return K
-
-
 def _degrees(K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...]) -> float:
     """nu = 2 E[s]^2 / Var[s] of the mean square s over `axes` of a Gaussian array."""
     C = K - mean * mean
@@ -243,10 +214,8 @@ def _by_running_statistics(
     """(x - running mean) / sqrt(running variance + eps): an affine map, per channel."""
     values = ctx.array(node, 4)
     if values is not None:
-        inverse = 1.0 / np.sqrt(np.maximum(np.asarray(values, float), 0.0) + eps)
-        first, second = float(inverse.mean()), float(np.mean(inverse**2))
-        n = inverse.size
-        pair = (first * first * n - second) / (n - 1) if n > 1 else second
+        inverse = 1.0 / np.sqrt(np.maximum(np.ravel(values).astype(float), 0.0) + eps)
+        first, second, pair = float(inverse.mean()), float(np.mean(inverse**2)), apart(inverse, inverse)
     else:  # log-normal around the mean: E[v^-k] = m^-k (1 + c)^(k (k + 1) / 2)
         level = max(var.mean + eps, 1e-300)
         spread = 1.0 + var.variance / level**2
@@ -254,37 +223,38 @@ def _by_running_statistics(
         pair = first * first
     if mean.is_constant and second - first * first <= 1e-12 * second:
         return shifted(x, -mean.mean).scaled(first)
+    factor = np.full((2,) * len(channels), pair)
+    factor.flat[0] = second
     K = x.K - 2.0 * x.mean * mean.mean + placed(mean.K, channels, x.ndim)
-    factor = placed(_table(len(channels), second, pair), channels, x.ndim)
-    return Signal(x.shape, (x.mean - mean.mean) * first, K * factor, profiles=x.profiles)
-
-
-def _table(ndim: int, same: float, different: float) -> Array:
-    table = np.full((2,) * ndim, different)
-    table.flat[0] = same
-    return table
+    return Signal(x.shape, (x.mean - mean.mean) * first, K * placed(factor, channels, x.ndim), profiles=x.profiles)
 
 
 def _affine(y: Signal, scale: Signal | None, shift: Signal | None, channels: tuple[int, ...]) -> Signal:
-    """scale y + shift, both independent of y and spread over `channels`.
-
-    Certain values keep the provenance.
-    """
-    if scale is not None:
-        if scale.is_constant:
-            y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
-        else:
-            table = placed(scale.K, channels, y.ndim)
-            y = Signal(y.shape, y.mean * scale.mean, y.K * table, profiles=y.profiles)
-    if shift is not None:
-        if shift.is_constant:
-            y = shifted(y, shift.mean)
-        else:
-            table = placed(shift.K, channels, y.ndim)
-            K = y.K + table + 2.0 * y.mean * shift.mean
-            y = Signal(y.shape, y.mean + shift.mean, K, profiles=y.profiles,
-                       deficiency=y.deficiency, volatility=y.volatility)  # fmt: skip
+    """scale y + shift, both independent of y and spread over `channels`. Certain values keep the provenance."""
+    if scale is not None and scale.is_constant:
+        y = y.scaled(scale.mean) if scale.mean != 0.0 else constant(y.shape, 0.0)
+    elif scale is not None:
+        y = Signal(y.shape, y.mean * scale.mean, y.K * placed(scale.K, channels, y.ndim), profiles=y.profiles)
+    if shift is not None and shift.is_constant:
+        y = shifted(y, shift.mean)
+    elif shift is not None:
+        K = y.K + placed(shift.K, channels, y.ndim) + 2.0 * y.mean * shift.mean
+        y = y.having(y.mean + shift.mean, K)
     return y
+
+
+@rule("affine")
+def affine(node: Node, ctx: Context, x: Signal, scale: Signal | None, shift: Signal | None) -> Signal:
+    """A known scale and shift per feature (rescaled or standardised inputs), tables that may go together.
+
+    For y = g x + c: m' = <g> m + <c>, K'(S) = G(S) K(S) + 2 m X(S) + C(S), with G, C, X the moments of the tables over
+    pairs of places that differ on S: of g with itself, of c with itself, and of g with c (symmetric, by polarisation:
+    the table g + c has moments G + 2 X + C).
+    """
+    g, c = np.broadcast_arrays(*(np.asarray(ctx.array(node, slot), float) for slot in (1, 2)))
+    gain, offset, both = (aligned(from_array(table), x.shape) for table in (g, c, g + c))
+    K = gain.K * x.K + x.mean * (both.K - gain.K - offset.K) + offset.K
+    return Signal(x.shape, gain.mean * x.mean + offset.mean, K, profiles=x.profiles)
 
 
 @rule("weight_norm")

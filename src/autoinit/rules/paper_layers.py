@@ -1,4 +1,15 @@
-"""The paper's formulas for everything but weights: two numbers in, two numbers out.
+"""The paper's own rules, `autoinit.rules.paper`: two numbers per tensor, and the formulas of its appendix A as printed
+(for weights: `paper_contractions`).
+
+    plan = autoinit.plan(model, inputs, rules=autoinit.rules.paper)
+
+They are there to reproduce the paper and to compare with it; several are wrong (docs/differences-from-the-paper.md has
+a table of all paragraphs with formula and function). The misprint of the Monte Carlo pooling ("- mu_out" for
+"- mu_out^2", right a few lines above it) is not reproduced. Weights are drawn as everywhere in this library: a
+truncated normal is widened so that it has the standard deviation that the formula asks for.
+
+Tensors that are made of parameters and constants alone (standardised weights, positional tables) are no signals of the
+paper; the library's own rules work them out.
 
 Entries count as independent and normal. Where the paper has no formula the layer is unknown to it, and "the mean and
 variance are not changed by that layer" (its appendix "Support for New Layer Types"): `passed` does that, and says so.
@@ -7,6 +18,7 @@ variance are not changed by that layer" (its appendix "Support for New Layer Typ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from math import prod
 from typing import Any
 
@@ -15,8 +27,12 @@ import numpy as np
 from ..core.gaussian.expression import Expr, X, apply, evaluate
 from ..core.gaussian.maximum import extreme_moments
 from ..core.graph.graph import Node
+from ..core.graph.specs import SPECS
 from ..core.signal.signal import Signal, constant, iid
-from .registry import Context
+from ..core.solve.no_rule import simulate
+from ..core.solve.outcome import RuleSet
+from .paper_contractions import PAPER_CONTRACTIONS, added, sum_of_products
+from .registry import RULES, Context, Rule
 
 
 def two_numbers(signal: Signal) -> Signal:
@@ -44,49 +60,43 @@ def unchanged(node: Node, ctx: Context, *signals: Signal | None) -> tuple[Signal
 
 
 def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal | tuple[Signal, ...]:
-    """A function of one tensor: its integrals over N(mu, nu). Of several: Add, Subtract, Multiply of independents."""
+    """A function of one tensor: its integrals over N(mu, nu). Of several: Add, Subtract, Multiply of independents.
+
+    f(x)/g(x) of one tensor is an activation function that is spelt out (softsign is x/(1 + |x|)).
+    """
     shape, scalars = node.outputs[0].shape, node.attrs.get("scalars", {})
     fn, params = node.attrs["fn"], tuple(node.attrs.get("params", ()))
     operands = [
         float(scalars[k]) if s is None else s.mean if s.is_constant else s for k, s in enumerate(signals)
     ]  # fmt: skip
     data = [s for s in operands if isinstance(s, Signal)]
+    spelt = apply(fn, *map(_expression, operands), params=params)
     if not data:
-        return constant(
-            shape,
-            float(np.asarray(evaluate(apply(fn, *map(_expression, operands), params=params), np.zeros(1))).flat[0]),
-        )
+        return constant(shape, float(np.asarray(evaluate(spelt, np.zeros(1))).flat[0]))
+    roots = [s if s.function_of is None else s.function_of[0] for s in data]
+    common = all(root is roots[0] for root in roots)
     if len(data) == 1:
-        made = _activation(node, ctx, fn, params, operands, shape)
+        args = [X if isinstance(s, Signal) else s for s in operands]
+        made = _integrated(node, ctx, data[0], apply(fn, *args, params=params))
     elif "prelu" in node.label and fn == "sub":
         return iid(shape, data[0].mean, data[0].variance)  # the slope counts as zero: what is left is ReLU
     elif fn in ("add", "sub"):
-        made = _added(data[0], data[1], 1.0 if fn == "add" else -1.0, shape)
+        made = added(shape, data[0], data[1], 1.0 if fn == "add" else -1.0)
     elif fn == "mul":
-        made = _multiplied(data[0], data[1], shape)
-    elif fn == "div" and _common_root(data) is not None:
-        made = _quotient(node, ctx, operands, shape)
+        made = sum_of_products(shape, 1, data[0], data[1])
+    elif fn == "div" and common:
+        made = _integrated(node, ctx, roots[0], spelt)
     else:
         return passed(node, ctx, *((None, *signals[1:]) if fn == "where" else signals))
-    root = _common_root(data)
-    if root is None:
-        return made
-    return made.but(function_of=(root, apply(fn, *map(_expression, operands), params=params)))
+    return made.but(function_of=(roots[0], spelt)) if common else made
 
 
-def _activation(
-    node: Node, ctx: Context, fn: str, params: tuple[float, ...], operands: Sequence[Any], shape: Sequence[int]
-) -> Signal:
+def _integrated(node: Node, ctx: Context, x: Signal, f: Expr) -> Signal:
     """mu = E[f(x)], nu = E[f(x)^2] - mu^2, x ~ N(mu_in, nu_in)."""
-    x = next(s for s in operands if isinstance(s, Signal))
-    return _integrated(node, ctx, x, apply(fn, *(X if s is x else s for s in operands), params=params), shape)
-
-
-def _integrated(node: Node, ctx: Context, x: Signal, f: Expr, shape: Sequence[int]) -> Signal:
-    made = Signal.function(iid(shape, x.mean, x.variance), f)
+    made = Signal.function(iid(node.outputs[0].shape, x.mean, x.variance), f)
     if made.problem:
         ctx.note(node, "warning", made.problem)
-    return iid(shape, made.mean, made.variance)
+    return iid(made.shape, made.mean, made.variance)
 
 
 def _expression(operand: Any) -> Expr | float:
@@ -95,32 +105,9 @@ def _expression(operand: Any) -> Expr | float:
     return X if operand.function_of is None else operand.function_of[1]
 
 
-def _common_root(data: Sequence[Signal]) -> Signal | None:
-    """The tensor that all are elementwise functions of, if there is one."""
-    roots = [s if s.function_of is None else s.function_of[0] for s in data]
-    return roots[0] if all(root is roots[0] for root in roots) else None
-
-
-def _quotient(node: Node, ctx: Context, operands: Sequence[Any], shape: Sequence[int]) -> Signal:
-    """f(x)/g(x) of one tensor is an activation function that is spelt out (softsign is x/(1 + |x|))."""
-    root = _common_root([s for s in operands if isinstance(s, Signal)])
-    assert root is not None
-    return _integrated(node, ctx, root, apply("div", *map(_expression, operands)), shape)
-
-
-def _added(u: Signal, v: Signal, sign: float, shape: Sequence[int]) -> Signal:
-    """Add, Subtract: means add with their sign, variances add."""
-    return iid(shape, u.mean + sign * v.mean, u.variance + v.variance)
-
-
-def _multiplied(u: Signal, v: Signal, shape: Sequence[int]) -> Signal:
-    """Multiply: second moments multiply, and so do means."""
-    return iid(shape, u.mean * v.mean, max(u.second * v.second - (u.mean * v.mean) ** 2, 0.0))
-
-
 def affine(node: Node, ctx: Context, x: Signal, scale: Signal, shift: Signal) -> Signal:
     """A known scale and shift: Multiply, then Add (alpha + beta mu, beta^2 nu for plain numbers)."""
-    return _added(_multiplied(x, scale, x.shape), shift, 1.0, x.shape)
+    return added(x.shape, sum_of_products(x.shape, 1, x, scale), shift)
 
 
 # --- dropout, normalisation, padding, concatenation -------------------------------------------------------------------
@@ -177,17 +164,12 @@ def _mixture(parts: Sequence[tuple[float, Signal]], shape: Sequence[int]) -> Sig
 
 def average_pool(node: Node, ctx: Context, x: Signal) -> Signal:
     """AveragePooling over K independent entries: mu, nu / K."""
-    return iid(node.outputs[0].shape, x.mean, x.variance / _window(node))
+    return iid(node.outputs[0].shape, x.mean, x.variance / prod(node.attrs["window"]))
 
 
 def max_pool(node: Node, ctx: Context, x: Signal) -> Signal:
     """MaxPooling over K independent entries: the integrals that the paper samples, in one dimension."""
-    return _maximum(x, _window(node), node.outputs[0].shape)
-
-
-def _window(node: Node) -> int:
-    window = node.attrs["window"]
-    return int(window) ** len(node.attrs["axes"]) if isinstance(window, int) else prod(window)
+    return _maximum(x, prod(node.attrs["window"]), node.outputs[0].shape)
 
 
 def _maximum(x: Signal, count: int, shape: Sequence[int]) -> Signal:
@@ -209,7 +191,41 @@ def reduce(node: Node, ctx: Context, x: Signal) -> Signal | tuple[Signal, ...]:
 
 def choose(node: Node, ctx: Context, condition: Signal, *branches: Signal) -> tuple[Signal, ...]:
     """A choice is unknown to the paper: the first branch is passed on."""
-    ctx.note(node, "passed", f"the paper has no formula for {node.label or node.op}: mean and variance passed on")
-    shape = node.outputs[0].shape
-    data = [b for k, b in enumerate(branches, 1) if ctx.varies(node, k)] or list(branches)
-    return (iid(shape, data[0].mean, data[0].variance),)
+    return passed(node, ctx, None, *branches)
+
+
+# --- the set of rules -------------------------------------------------------------------------------------------------
+
+_LAYERS: dict[str, Rule] = {
+    "elementwise": elementwise, "affine": affine, "dropout": dropout, "average_pool": average_pool,
+    "max_pool": max_pool, "reduce": reduce, "normalize": normalize, "concat": concatenate, "stack": concatenate,
+    "write": write, "pad": pad, "where": choose, "interpolate": unchanged,
+}  # fmt: skip
+AS_ELSEWHERE = ("recurrent", "noise", "custom")
+"""Recurrent layers are simulated, as the paper says; noise states its moments; users' own rules stay theirs."""
+
+
+def _of_data(op: str, function: Rule) -> Rule:
+    """The paper's rule for data; our own for tensors that are made of parameters and constants alone."""
+
+    @wraps(function)
+    def chosen(node: Node, ctx: Context, *signals: Signal | None) -> Signal | tuple[Signal, ...]:
+        if any(ctx.varies(node, slot) for slot in range(len(node.inputs))):
+            return function(node, ctx, *signals)
+        if op in RULES:
+            return RULES[op](node, ctx, *signals)
+        return simulate(node, list(signals), seed=0) or function(node, ctx, *signals)
+
+    return chosen
+
+
+def _table() -> dict[str, Rule]:
+    """A rule for every word of the vocabulary."""
+    table: dict[str, Rule] = dict(PAPER_CONTRACTIONS)
+    for op, spec in SPECS.items():
+        if op not in table and op not in AS_ELSEWHERE:
+            table[op] = _of_data(op, _LAYERS.get(op) or (unchanged if spec.moves else passed))
+    return table
+
+
+paper = RuleSet(_table(), project=two_numbers)

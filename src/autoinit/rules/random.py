@@ -11,12 +11,10 @@ exact.
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from ..core.graph.graph import Node
-from ..core.signal.profiles import Array
+from ..core.signal.axis_maps import within
 from ..core.signal.signal import Signal, constant, iid
 from .registry import Context, rule
 
@@ -26,18 +24,13 @@ ALPHA_PRIME = -1.7580993408473766
 
 @rule("dropout")
 def dropout(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Dropout at a rate.
-
-    Inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled).
-    """
+    """Dropout at a rate: inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled)."""
     rate = float(node.attrs["rate"])
     if rate <= 0.0:
         return x
     if rate >= 1.0:
         return constant(x.shape, 0.0)
-    shared = frozenset(node.attrs.get("shared", ()))
-    kind = node.attrs.get("kind", "inverted")
-    return masked(x, 1.0 - rate, shared, kind)
+    return masked(x, 1.0 - rate, frozenset(node.attrs.get("shared", ())), node.attrs.get("kind", "inverted"))
 
 
 def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted") -> Signal:
@@ -49,7 +42,7 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
         fill = ALPHA_PRIME
         gain = (keep * (1.0 + (1.0 - keep) * fill * fill)) ** -0.5
         offset = -gain * fill * (1.0 - keep)
-    one = together(x.shape, shared)
+    one = within(x.shape, shared)
     # E of (x M + fill (1 - M)) squared, the mask shared or not.
     drop = 1.0 - keep
     tied = keep * x.K + drop * fill * fill
@@ -60,20 +53,7 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
     slope = gain * keep
     variance = float(K.flat[0]) - mean * mean
     kept = (slope * slope * x.variance / variance) ** 2 if variance > 0.0 else 1.0  # noise has a direction per feature
-    return Signal(x.shape, mean, K, profiles=x.profiles, deficiency=kept * x.deficiency, volatility=x.volatility,
-                  logits=x.logits)  # fmt: skip
-
-
-def together(shape: tuple[int, ...], shared: frozenset[int]) -> Array:
-    """True where two entries that differ on S have one mask element.
-
-    S within the shared axes (or of size 1).
-    """
-    own = [a for a, n in enumerate(shape) if a not in shared and n > 1]
-    table = np.zeros((2,) * len(shape), bool)
-    for S in product((0, 1), repeat=len(shape)):
-        table[S] = not any(S[a] for a in own)
-    return table
+    return x.having(mean, K).but(deficiency=kept * x.deficiency, logits=x.logits)
 
 
 @rule("noise")

@@ -1,6 +1,6 @@
-"""Reductions over whole axes: mean, sum, max, min, prod, var, std, norm, logsumexp, any, all.
+"""Reductions over whole axes: mean, sum, max, min, prod, var, std, norm, logsumexp, any, all; and running ones.
 
-All are worked out with the reduced axes kept at size 1, and reshaped afterwards.
+Those of whole axes are worked out with these kept at size 1, and reshaped afterwards.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ import numpy as np
 from ..core.gaussian.expression import apply
 from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
-from ..core.signal.axis_maps import averaged_over
-from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted
+from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import at_same, averaged_over, mapped_along, remaining, running
+from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted, sign_of, signed
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal, constant
 from ..core.signal.window_maximum import Window, maximum_over
 from .attention import logsumexp_covariance
-from .pool import absolute_power
+from .pool import absolute_power, root
 from .registry import Context, rule
 from .shape import reshaped
 
 Axes = tuple[int, ...]
+MOST_PLACES = 8
+"""Places along an axis at which running products and extremes are worked out."""
 
 
 @rule("reduce")
 def reduce(node: Node, ctx: Context, x: Signal) -> Signal:
     """Dispatch on the kind; the result has the node's shape."""
-    a = node.attrs
-    axes: Axes = tuple(a.get("axes") or range(x.ndim))
-    kind = a["kind"]
-    kept = reduced(x, kind, axes, power=a.get("power"), correction=float(a.get("correction", 1) or 0))
-    return reshaped(kept, node.outputs[0].shape)
+    axes: Axes = tuple(node.attrs.get("axes") or range(x.ndim))
+    return reshaped(_reduced(node, x, node.attrs["kind"], axes), node.outputs[0].shape)
 
 
-def reduced(x: Signal, kind: str, axes: Axes, *, power: float | None = None, correction: float = 1.0) -> Signal:
+def _reduced(node: Node, x: Signal, kind: str, axes: Axes) -> Signal:
     """The reduction with its axes kept at size 1."""
     n = int(np.prod([x.shape[a] for a in axes])) if axes else 1
     if n == 0:
@@ -48,14 +48,17 @@ def reduced(x: Signal, kind: str, axes: Axes, *, power: float | None = None, cor
         true = Signal.function(x.source, apply("ne", x.expr, 0.0))
         return _extreme(true, axes, smallest=kind == "all")
     if kind in ("var", "std"):
-        v = variance_over(x, axes, correction)
+        v = variance_over(x, axes, float(node.attrs.get("correction", 1) or 0))
         return mapped(v, "sqrt") if kind == "std" else v
     if kind == "norm":
+        power = node.attrs.get("power")
         return _norm(x, axes, 2.0 if power is None else float(power))
     if kind == "logsumexp":
         return _logsumexp(x, axes, n)
     if kind == "prod":
-        mean, K = _product(x, axes)
+        mean, K = x.mean, x.K
+        for axis in axes:
+            mean, K = product_along(mean, K, axis, x.shape[axis])
         return Signal(_kept(x, axes), mean, K)
     raise ValueError(f"no reduction named {kind!r}")
 
@@ -64,19 +67,18 @@ def _kept(x: Signal, axes: Axes) -> tuple[int, ...]:
     return tuple(1 if a in axes else n for a, n in enumerate(x.shape))
 
 
-def _profiles(x: Signal, axes: Axes) -> tuple[Array | None, ...]:
-    return tuple(None if a in axes else p for a, p in enumerate(x.profiles))
+def _made(x: Signal, axes: Axes, mean: float, K: Array, *, positive: bool = False) -> Signal:
+    """A reduction of x with these moments; `positive` ones are kept as exponentials."""
+    profiles = tuple(None if a in axes else p for a, p in enumerate(x.profiles))
+    return (exponential if positive and mean > 0.0 else Signal)(_kept(x, axes), mean, K, profiles=profiles)
 
 
 def mean_over(x: Signal, axes: Axes) -> Signal:
-    """The mean: K averaged over the axes. Positive if x is, and then kept as an exponential."""
-    K = averaged_over(x.K, axes, x.shape)
-    shape = _kept(x, axes)
-    if shape == x.shape:
+    """The mean: K averaged over the axes. Positive if x is."""
+    if _kept(x, axes) == x.shape:
         return x
-    if x.mean > 0.0 and is_nonnegative(x):
-        return exponential(shape, x.mean, K, profiles=_profiles(x, axes))
-    return Signal(shape, x.mean, K, profiles=_profiles(x, axes), deficiency=x.deficiency)
+    made = _made(x, axes, x.mean, averaged_over(x.K, axes, x.shape), positive=is_nonnegative(x))
+    return made.but(deficiency=x.deficiency) if made.source is made else made
 
 
 def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
@@ -99,7 +101,7 @@ def variance_over(x: Signal, axes: Axes, correction: float) -> Signal:
     top = max(float(scatter.flat[0]), 0.0)
     gain = n / (n - correction)
     K = (level**2 + np.clip(scatter, -top, top)) * gain * gain
-    return exponential(shape, level * gain, K, profiles=_profiles(x, axes))
+    return _made(x, axes, level * gain, K, positive=True)
 
 
 def _norm(x: Signal, axes: Axes, power: float) -> Signal:
@@ -109,31 +111,19 @@ def _norm(x: Signal, axes: Axes, power: float) -> Signal:
     if power == 0.0:
         return mean_over(Signal.function(x.source, apply("ne", x.expr, 0.0)), axes).scaled(n)
     total = mean_over(absolute_power(x, power), axes).scaled(n)
-    if power == 1.0:
-        return total
-    return mapped(total, "sqrt") if power == 2.0 else mapped(total, "power_scalar", params=(1.0 / power,))
+    return total if power == 1.0 else root(total, power)
 
 
 def _extreme(x: Signal, axes: Axes, *, smallest: bool) -> Signal:
-    """The maximum over the axes; the minimum is minus the maximum of minus x."""
+    """The maximum or minimum over the axes."""
     shape = _kept(x, axes)
     if shape == x.shape:
         return x
     if x.is_constant:
         return constant(shape, x.mean)
     windows = [Window.whole(a, x.shape[a]) for a in axes if x.shape[a] > 1]
-    expr = apply("neg", x.expr) if smallest else x.expr
-    mean, K = maximum_over(x, expr, windows)
-    made_mean = -mean if smallest else mean
-    if made_mean > 0.0 and is_nonnegative(x):
-        return exponential(shape, made_mean, _at_same(K, axes), profiles=_profiles(x, axes))
-    return Signal(shape, made_mean, _at_same(K, axes), profiles=_profiles(x, axes))
-
-
-def _at_same(K: Array, axes: Axes) -> Array:
-    for axis in axes:
-        K = np.repeat(np.take(K, [0], axis=axis), 2, axis=axis)
-    return K
+    mean, K = maximum_over(x, windows, smallest=smallest)
+    return _made(x, axes, mean, at_same(K, axes), positive=is_nonnegative(x))
 
 
 def _logsumexp(x: Signal, axes: Axes, n: int) -> Signal:
@@ -142,7 +132,7 @@ def _logsumexp(x: Signal, axes: Axes, n: int) -> Signal:
     if n == 1:
         return x
     C = x.covariance
-    same = _at_same(C, axes)
+    same = at_same(C, axes)
     common = (averaged_over(C, axes, x.shape) - same / n) / (1.0 - 1.0 / n)
     own = same - common
     s = max(float(own.flat[0]), 0.0)
@@ -151,35 +141,73 @@ def _logsumexp(x: Signal, axes: Axes, n: int) -> Signal:
     mean, variance = logsumexp_moments(n, s)
     level = x.mean + mean
     covariance = common + logsumexp_covariance(own, s, n, variance)
-    return Signal(shape, level, covariance + level * level, profiles=_profiles(x, axes))
-
-
-def _product(x: Signal, axes: Axes) -> tuple[float, Array]:
-    """Moments of a product over the axes, one axis after the other.
-
-    Independent entries: m^n and K(S)^n. With correlation every pair of factors adds its ratio r =
-    K(..a..)/m^2, as for log-normal factors: m^n r^(n(n-1)/2) and K(S)^n r(a)^(n(n-1)) r(S with a)^(n(n-1)).
-    """
-    mean, K = x.mean, x.K
-    for axis in axes:
-        mean, K = product_along(mean, K, axis, x.shape[axis])
-    return mean, K
+    return _made(x, axes, level, covariance + level * level)
 
 
 def product_along(mean: float, K: Array, axis: int, n: int) -> tuple[float, Array]:
-    """Moments of a product of n entries along one axis (see `_product`)."""
+    """Moments of a product of n entries along one axis.
+
+    Independent entries: m^n and K(S)^n. With correlation every pair of factors adds its ratio r = K(..a..)/m^2, as for
+    log-normal factors: m^n r^(n(n-1)/2) and K(S)^n r(a)^(n(n-1)) r(S with a)^(n(n-1)).
+    """
     if n == 1:
         return mean, K
-    same, different = np.take(K, 0, axis=axis), np.take(K, 1, axis=axis)
-    square = mean * mean
-    logs = n * np.log(np.maximum(np.abs(same), 1e-300))
-    sign = np.sign(same) ** n
-    log_mean = n * math.log(max(abs(mean), 1e-300))
-    if square > 0.0 and bool(np.all(different > 0.0)):
-        ratio = np.log(different / square)
-        pairs = n * (n - 1.0)
-        log_mean += 0.5 * pairs * float(ratio.flat[0])
-        logs = logs + pairs * (float(ratio.flat[0]) + ratio)
-    power = sign * np.exp(np.clip(logs, -690.0, 600.0))
-    made = float(np.sign(mean) ** n * np.exp(np.clip(log_mean, -690.0, 300.0))) if mean != 0.0 else 0.0
-    return made, np.stack([power, power], axis=axis)
+    same, different = K_axes.same(K, axis), K_axes.different(K, axis)
+    ratio: Array = np.zeros_like(different)
+    if mean != 0.0 and bool(np.all(different > 0.0)):
+        ratio = np.log(different / mean**2)
+    first, pairs = float(ratio.flat[0]), n * (n - 1.0)
+    power = _power(same, n, pairs * (first + ratio))
+    return float(_power(np.array(mean), n, 0.5 * pairs * first, 300.0)), np.stack([power, power], axis=axis)
+
+
+def _power(x: Array, n: int, more: Array | float = 0.0, most: float = 600.0) -> Array:
+    """x^n exp(more), between exp(-690) and exp(most)."""
+    log = n * np.log(np.maximum(np.abs(x), 1e-300)) + more
+    return np.asarray(np.sign(x) ** n * np.exp(np.clip(log, -690.0, most)))
+
+
+@rule("cumulative")
+def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
+    """y_t is the sum, product, maximum or minimum of the first t entries along an axis (or the sum of the others).
+
+    Sums are linear along the axis, with a profile: E[y_t^2] = t K(same) + t (t - 1) K(different).
+    """
+    axis, kind = int(node.attrs["axis"]), node.attrs["kind"]
+    n = x.shape[axis]
+    if n <= 1:
+        return x
+    if kind == "sum":
+        return signed(mapped_along(x, {axis: remaining if node.attrs.get("remaining") else running}), sign_of(x))
+    places = sorted({round(t) for t in np.linspace(1, n, min(n, MOST_PLACES)).tolist()})
+    if kind == "prod":
+        return _running_product(x, axis, places)
+    return _running_extreme(x, axis, places, smallest=kind == "min")
+
+
+def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:
+    """Independent factors: E[P_t P'_t'] = K^min(t, t') m^|t - t'|."""
+    same = K_axes.same(x.K, axis)
+    first = np.mean([_power(same, t) for t in places], axis=0)
+    other = np.mean([_power(same, min(t, u)) * x.mean ** abs(t - u) for t in places for u in places if t != u], axis=0)
+    return Signal(x.shape, float(np.mean([x.mean**t for t in places])), np.stack([first, other], axis=axis))
+
+
+def _running_extreme(x: Signal, axis: int, places: list[int], *, smallest: bool) -> Signal:
+    """Extremes of t < t' entries agree when the larger set's extreme lies in the smaller one: chance t/t'.
+
+    Otherwise they covary like the extremes of disjoint sets, through what all entries share.
+    """
+    moments = [maximum_over(x, [Window.whole(axis, t)] if t > 1 else [], smallest=smallest) for t in places]
+    means = [m for m, _ in moments]
+    agree = [K_axes.same(K, axis) - m * m for m, K in moments]
+    apart = [K_axes.different(K, axis) - m * m for m, K in moments]
+    first = np.mean([C + m * m for C, m in zip(agree, means, strict=True)], axis=0)
+    others = []
+    for i, t in enumerate(places):
+        for j, u in enumerate(places):
+            if i != j:
+                less, chance = (i, t / u) if t < u else (j, u / t)
+                others.append(means[i] * means[j] + chance * agree[less] + (1.0 - chance) * apart[less])
+    K = np.stack([first, np.mean(others, axis=0)], axis=axis)
+    return Signal(x.shape, float(np.mean(means)), K, profiles=x.profiles)

@@ -12,16 +12,18 @@ per input (None where the op has no such operand), and returns one signal or a t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
 from ..core.dependence.relations import Relations
 from ..core.graph.graph import Node
 from ..core.signal.signal import Signal
+from ..core.solve.trusting import called
 from ..errors import DuplicateRule
 
 Rule = Callable[..., Signal | tuple[Signal, ...]]
+R = TypeVar("R", bound=Rule)
 
 RULES: dict[str, Rule] = {}
 
@@ -62,15 +64,23 @@ class Context(Protocol):
         """Tell the plan something about this place (kind: 'simulated', 'passed', 'warning', 'info')."""
 
 
-def rule(*ops: str, table: dict[str, Rule] | None = None) -> Callable[[Rule], Rule]:
+def rule(*ops: str) -> Callable[[R], R]:
     """Register a rule for one or several ops. A second rule for the same op is refused."""
 
-    def register(function: Rule) -> Rule:
-        target = RULES if table is None else table
+    def register(function: R) -> R:
         for op in ops:
-            if op in target:
+            if op in RULES:
                 raise DuplicateRule(op)
-            target[op] = function
+            RULES[op] = function
         return function
 
     return register
+
+
+@rule("custom")
+def custom(node: Node, ctx: Context, *signals: Signal) -> Any:
+    """A module or function with a rule of the user's own: ``rule(layer, *signals)`` or ``rule(*signals)``."""
+    function, owner = node.attrs["rule"], node.attrs["owner"]
+    if not node.attrs.get("users_own"):
+        return function(owner, *signals)
+    return called(node, function, (owner, *signals), f"rule for {getattr(owner, '__name__', type(owner).__name__)}")

@@ -3,99 +3,71 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import dense, mapped_along
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal
 from .registry import Context, rule
-from .shape import moved
+from .shape import picked
 
 
 @lru_cache(maxsize=512)
 def _weights(n: int, new: int, mode: str, align_corners: bool, antialias: bool) -> Array:
     """The (new, n) matrix that resamples one axis: every row sums to one."""
-    W = np.zeros((new, n))
+    i: Any = np.arange(new)
+    if mode == "nearest":
+        return np.asarray(np.eye(n)[np.minimum(i * n // new, n - 1)])
     step = (n - 1) / max(new - 1, 1) * (new > 1) if align_corners else n / new
-    for i in range(new):
-        if mode == "nearest":
-            W[i, min(int(i * n / new), n - 1)] = 1.0
-        elif antialias:
-            W[i] = _antialiased(n, step, i, mode)
-        else:
-            at = i * step if align_corners else (i + 0.5) * step - 0.5
-            if mode == "linear":
-                at = max(at, 0.0)
-            for j in range(int(np.floor(at)) - 1, int(np.floor(at)) + 3):  # places outside repeat the ends
-                W[i, min(max(j, 0), n - 1)] += _kernel(abs(at - j), mode, -0.75)
-    return W
+    if antialias:  # a kernel as wide as the step (of at least one), over the places that exist, normalised
+        W = _kernel((step * (i[:, None] + 0.5) - np.arange(n) - 0.5) / max(step, 1.0), mode, -0.5)
+        return np.asarray(W / W.sum(axis=1, keepdims=True))
+    at = i * step if align_corners else (i + 0.5) * step - 0.5
+    at = np.maximum(at, 0.0) if mode == "linear" else at
+    W = _kernel(at[:, None] - np.arange(-3, n + 3), mode, -0.75)
+    W[:, 3] += W[:, :3].sum(axis=1)  # places outside repeat the ends
+    W[:, n + 2] += W[:, n + 3 :].sum(axis=1)
+    return np.asarray(W[:, 3 : n + 3])
 
 
-def _antialiased(n: int, step: float, i: int, mode: str) -> Array:
-    """One row: a kernel as wide as the step (of at least one), over the places that exist, normalised."""
-    wide = max(step, 1.0)
-    reach, centre = (1 if mode == "linear" else 2) * wide, step * (i + 0.5)
-    row = np.zeros(n)
-    for j in range(max(int(centre - reach + 0.5), 0), min(int(centre + reach + 0.5), n)):
-        row[j] = _kernel(abs(j + 0.5 - centre) / wide, mode, -0.5)
-    return np.asarray(row / row.sum())
-
-
-def _kernel(t: float, mode: str, a: float) -> float:
+def _kernel(t: Array, mode: str, a: float) -> Array:
+    t = np.abs(t)
     if mode == "linear":
-        return max(0.0, 1.0 - t)
-    if t <= 1:
-        return (a + 2) * t**3 - (a + 3) * t**2 + 1
-    return a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a if t < 2 else 0.0
+        return np.maximum(0.0, 1.0 - t)
+    far = np.where(t < 2, a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a, 0.0)
+    return np.where(t <= 1, (a + 2) * t**3 - (a + 3) * t**2 + 1, far)
 
 
 @rule("interpolate")
 def interpolate(node: Node, ctx: Context, x: Signal) -> Signal:
-    """A known linear map W per axis: E[y_i y_j] = sum_kl W_ik W_jl E[x_k x_l], averaged over places i (or pairs)."""
+    """A known linear map per axis; the nearest entries are entries still."""
     a, shape = node.attrs, node.outputs[0].shape
-    nearest = a["mode"] == "nearest"
-
-    def move(y: Signal) -> Signal:
-        K, profiles = y.K, list(y.profiles)
-        for axis in a["axes"]:
-            n, new = y.shape[axis], shape[axis]
-            if n == new and (nearest or "matrices" in a):
-                continue
-            W = a.get("matrices", {}).get(axis)
-            if W is None:
-                W = _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False))
-            p = y.profiles[axis]
-            amplitude = np.ones(n) if p is None else np.sqrt(p)
-            V = W * amplitude
-            squares = np.square(V).sum(axis=1)
-            both = np.square(V.sum(axis=1))
-            # E[y_i^2] = sum_k V_ik^2 K(same) + sum_{k != l} V_ik V_il K(different), averaged over i
-            one, two = K_axes.same(K, axis), K_axes.different(K, axis)
-            base = 1.0 if p is None else max((amplitude.sum() ** 2 - n) / max(n * (n - 1), 1), 1e-12)
-            same = squares.mean() * one + (both - squares).mean() * two / base
-            columns = V.sum(axis=0)
-            coincide = (np.square(columns).sum() - squares.sum()) / max(new * (new - 1), 1)
-            total = (V.sum() ** 2 - both.sum()) / max(new * (new - 1), 1)
-            other = coincide * one + (total - coincide) * two / base
-            K = np.stack([same, other if new > 1 else same], axis=axis)
-            profiles[axis] = None
-            if p is not None:
-                q = squares / squares.mean()
-                profiles[axis] = q if np.ptp(q) > 1e-9 else None
-        return Signal(shape, y.mean, K, profiles=tuple(profiles))
-
-    if nearest:
-        return moved(x, ("interpolate", shape, a["mode"]), move)
-    return move(Signal(x.shape, x.mean, x.K, profiles=x.profiles))
+    known, nearest = a.get("matrices", {}), a["mode"] == "nearest"
+    maps = {}
+    for axis in a["axes"]:
+        n, new = x.shape[axis], shape[axis]
+        if n == new and (nearest or known):
+            continue
+        W = known.get(axis)
+        if W is None:
+            W = _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False))
+        if nearest:
+            x = picked(x, axis, W.argmax(axis=1), ("nearest", new))
+        else:
+            maps[axis] = dense(W)
+    return x if nearest else mapped_along(x, maps)
 
 
-def _windows(node: Node, out: int, k: int, axis: int) -> NDArray[np.int64]:
+def _windows(node: Node, n: int, axis: int) -> NDArray[np.int64]:
     """(taps, windows): the place of the image that each tap of each window shows; may lie outside."""
-    stride, low, dilation = (node.attrs[name][axis] for name in ("stride", "padding", "dilation"))
-    return np.asarray(np.arange(k)[:, None] * dilation + np.arange(out)[None, :] * stride - low)
+    k, stride, low, apart = (node.attrs[name][axis] for name in ("window", "stride", "padding", "dilation"))
+    count = (n + 2 * low - apart * (k - 1) - 1) // stride + 1
+    return np.asarray(np.arange(k)[:, None] * apart + np.arange(count)[None, :] * stride - low)
 
 
 def _shared_places(places: NDArray[np.int64], n: int) -> tuple[Array, Array]:
@@ -113,9 +85,24 @@ def _shared_places(places: NDArray[np.int64], n: int) -> tuple[Array, Array]:
     return same, other
 
 
-def _pairs(k: int, out: int) -> Array:
-    """Ordered pairs of (tap, window) by what is equal; at least 1, to divide by."""
-    return np.asarray(np.maximum(np.outer([k, k * (k - 1)], [out, out * (out - 1)]), 1.0))
+def _unrolled(K: Array, axis: int, places: NDArray[np.int64], n: int) -> Array:
+    """An axis of length n becomes two last ones, (tap, window)."""
+    k, out = places.shape
+    pairs = np.maximum(np.outer([k, k * (k - 1)], [out, out * (out - 1)]), 1.0)
+    same, other = _shared_places(places, n)
+    return np.asarray(
+        K_axes.same(K, axis)[..., None, None] * (same / pairs)
+        + K_axes.different(K, axis)[..., None, None] * (other / pairs)
+    )
+
+
+@rule("unfold")
+def unfold(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Sliding windows along an axis: (windows, ..., size). Different places of two windows that overlap may be the same
+    entry; of all such pairs a share is."""
+    axis, shape = node.attrs["axis"], node.outputs[0].shape
+    places = np.arange(shape[-1])[:, None] + np.arange(shape[axis]) * node.attrs["step"]
+    return Signal(shape, x.mean, np.moveaxis(_unrolled(x.K, axis, places, x.shape[axis]), -1, axis))
 
 
 @rule("im2col")
@@ -124,29 +111,16 @@ def im2col(node: Node, ctx: Context, x: Signal) -> Signal:
 
     Each axis becomes (tap, window); the taps are merged with the channels, the windows with each other.
     """
-    K, live = x.K, 1.0
-    taps: list[int] = []
-    outs: list[int] = []
-    for axis in (0, 1):
-        n, k = x.shape[-2 + axis], node.attrs["window"][axis]
-        out = _count(node, n, k, axis)
-        same, other = _shared_places(_windows(node, out, k, axis), n)
-        at = x.ndim - 2  # (..., h, w), then (..., w, tap, window)
-        one, two = K_axes.same(K, at), K_axes.different(K, at)
-        size = _pairs(k, out)
-        K = one[..., None, None] * (same / size) + two[..., None, None] * (other / size)
-        live *= float(same[0, 0]) / (k * out)
-        taps, outs = [*taps, k], [*outs, out]
+    K, mean, first = x.K, x.mean, x.ndim - 3
+    places = [_windows(node, x.shape[first + 1 + axis], axis) for axis in (0, 1)]
+    for inside, n in zip(places, x.shape[first + 1 :], strict=True):
+        K = _unrolled(K, first + 1, inside, n)  # (..., h, w), then (..., w, tap, window)
+        mean *= float(np.mean((inside >= 0) & (inside < n)))
     # (..., channel, tap h, window h, tap w, window w) -> (..., channel, taps, windows)
     K = np.moveaxis(K, -3, -2)
-    first = x.ndim - 3
-    K = K_axes.merge(K_axes.merge(K, first, [x.shape[first], *taps]), first + 1, outs)
-    return Signal(node.outputs[0].shape, x.mean * live, K)
-
-
-def _count(node: Node, n: int, k: int, axis: int) -> int:
-    a = node.attrs
-    return int((n + 2 * a["padding"][axis] - a["dilation"][axis] * (k - 1) - 1) // a["stride"][axis] + 1)
+    taps, outs = zip(*(p.shape for p in places), strict=True)
+    K = K_axes.merge(K_axes.merge(K, first, (x.shape[first], *taps)), first + 1, outs)
+    return Signal(node.outputs[0].shape, mean, K)
 
 
 @rule("col2im")
@@ -155,15 +129,12 @@ def col2im(node: Node, ctx: Context, x: Signal) -> Signal:
 
     Two entries that add to one place are the same, or differ in tap and window both.
     """
-    shape = node.outputs[0].shape
+    shape, mean = node.outputs[0].shape, x.mean
     first = len(shape) - 3
     K = K_axes.split(K_axes.split(x.K, first + 1, 2), first, 3)  # channel, tap h, tap w, window h, window w
     K = np.moveaxis(K, -2, -3)
-    mean = x.mean
-    for axis in (0, 1):
-        n, k = shape[-2 + axis], node.attrs["window"][axis]
-        out = _count(node, n, k, axis)
-        same, other = _shared_places(_windows(node, out, k, axis), n)
+    for axis, n in enumerate(shape[-2:]):
+        same, other = _shared_places(_windows(node, n, axis), n)
         at = first + 1  # (channel, tap h, window h, tap w, window w), then (channel, tap w, window w, h)
         table = np.moveaxis(K, (at, at + 1), (-2, -1))
         one, two = (table * same).sum(axis=(-2, -1)) / n, (table * other).sum(axis=(-2, -1)) / max(n * (n - 1), 1)

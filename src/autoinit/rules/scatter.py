@@ -1,39 +1,30 @@
-"""Rows gathered at places that indices name, and reduced there: index_add, scatter_reduce, messages of a graph."""
+"""Rows that go to the places that indices name, reduced there: index_add, scatter_reduce, messages of a graph.
+
+Sums are y_j = b_j x_j + w_j (sum of the n_j rows u that go to place j).
+
+With A, B the second moments of the same row and of different ones, over the places
+
+    E[y²] = E[b²] K_x + E[w² n] A + E[w² n (n - 1)] B + 2 E[b w n] m_x m_u,
+
+and two different places i, j have E[b_i b_j] K_x + E[w_i n_i w_j n_j] B + 2 E[b_i w_j n_j] m_x m_u, as no row goes to
+both. The result remembers its parts: a factor per place that follows (a division by the counts) belongs to b and w.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from ..core.gaussian.expression import apply
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
+from ..core.signal.axis_maps import Totals, apart, transform
 from ..core.signal.broadcast import aligned
-from ..core.signal.placed import Placed
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal
 from ..core.signal.window_maximum import Window, maximum_over
 from .reduce import product_along
 from .registry import Context, rule
-
-
-@rule("accumulate")
-def accumulate(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
-    """y_j = base_j + the sum of the n_j rows of the update that go to place j.
-
-    With E[n], E[n (n - 1)] over the places and E[n_i n_j] over pairs of them, and K_u(0), K_u(1) the moments of the
-    same and of different rows: E[n] K_u(0) + E[n (n - 1)] K_u(1) at the same place, E[n_i n_j] K_u(1) at different
-    ones. Base and update count as independent.
-    """
-    axis, scale = node.attrs["axis"], float(node.attrs.get("scale", 1.0))
-    places, rows = base.shape[axis], update.shape[axis]
-    mean = rows / max(places, 1)
-    same, other = node.attrs.get("pairs") or ((rows - 1) * mean / max(places, 1),) * 2
-    shape = tuple(rows if a == axis else n for a, n in enumerate(base.shape))
-    u = aligned(update, shape)
-    first, second = K_axes.same(u.K, axis), K_axes.different(u.K, axis)
-    added = np.stack([mean * first + same * second, other * second], axis=axis) * scale**2
-    K = base.K + added + 2 * base.mean * mean * scale * u.mean
-    return Signal(base.shape, base.mean + mean * scale * u.mean, K, profiles=base.profiles)
 
 
 @rule("scatter")
@@ -49,7 +40,9 @@ def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     n = _counts(a.get("counts"), rows, base.shape[axis])
     u = aligned(update, tuple(rows if k == axis else size for k, size in enumerate(base.shape)))
     if kind in ("sum", "mean"):
-        return _weighted(base, u, axis, n, kind == "mean", bool(a.get("include_self", False)))
+        own = bool(a.get("include_self", False))
+        w = 1.0 / np.maximum(n + own, 1.0) if kind == "mean" else np.ones_like(n)
+        return Placed(base, u, axis, n, w if own else (n == 0).astype(float), w).signal()
     if not n.any():
         return base
     mean, K = _extremes(u, axis, n, kind == "min") if kind in ("max", "min") else _products(u, axis, n)
@@ -71,20 +64,12 @@ def _counts(known: Array | None, rows: int, places: int) -> Array:
     return np.random.default_rng(0).multinomial(rows, chances).astype(float)
 
 
-def _weighted(base: Signal, u: Signal, axis: int, n: Array, mean: bool, own: bool) -> Signal:
-    w = 1.0 / np.maximum(n + own, 1.0) if mean else np.ones_like(n)
-    b = (w if own else (n == 0)).astype(float)
-    return Placed(base, u, axis, n, b, w).signal()
-
-
 def _extremes(u: Signal, axis: int, n: Array, smallest: bool) -> tuple[float, Array]:
-    """The maximum over n rows, n as it is at the places that have any; the minimum is minus that of -u."""
+    """The extreme of n rows, n as it is at the places that have any."""
     if u.is_constant:
         return u.mean, u.K
-    live = n[n > 0].astype(np.int64)
-    window = Window(axis, float(live.mean()), live, np.zeros(1), np.ones(1))
-    mean, K = maximum_over(u, apply("neg", u.expr) if smallest else u.expr, [window])
-    return (-mean if smallest else mean), K
+    window = Window(axis, n[n > 0].astype(np.int64), np.zeros(1), np.ones(1))
+    return maximum_over(u, [window], smallest=smallest)
 
 
 def _products(u: Signal, axis: int, n: Array) -> tuple[float, Array]:
@@ -95,3 +80,43 @@ def _products(u: Signal, axis: int, n: Array) -> tuple[float, Array]:
     mean = float(sum(c * m for c, (m, _) in zip(chances, made, strict=True)))
     same = np.asarray(sum(c * K_axes.same(K, axis) for c, (_, K) in zip(chances, made, strict=True)))
     return mean, np.stack([same, np.full_like(same, mean * mean)], axis=axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """The parts of a sum of rows at places."""
+
+    base: Signal
+    rows: Signal
+    """Of the shape of the base, but for the number of rows along the axis."""
+    axis: int
+    n: Array
+    """Rows per place."""
+    b: Array
+    w: Array
+
+    def signal(self) -> Signal:
+        x, u, axis, b, wn = self.base, self.rows, self.axis, self.b, self.w * self.n
+        squares = self.w * wn
+        own, added = Totals(b * b, b, b), Totals(squares, wn, np.sqrt(squares))  # no row goes to two places
+        together = 2 * x.mean * u.mean * np.array([np.mean(b * wn), apart(b, wn)])
+        K = transform(x.K, axis, own.matrix()) + transform(u.K, axis, added.matrix())
+        K += together.reshape(2, *(1,) * (x.ndim - 1 - axis))
+        return Signal(x.shape, float(np.mean(b)) * x.mean + float(np.mean(wn)) * u.mean, K, placed=self)
+
+    def scaled(self, factor: Array) -> Signal:
+        """With a factor per place."""
+        return Placed(self.base, self.rows, self.axis, self.n, self.b * factor, self.w * factor).signal()
+
+
+def per_place(node: Node, ctx: Context, fn: str, x: Signal) -> Signal | None:
+    """A sum of rows at places, times or over a known number per place (the number of rows, for a mean)."""
+    found, table = x.placed, ctx.array(node, 1)
+    if found is None or table is None or table.ndim > x.ndim or table.dtype.kind not in "fiu":
+        return None
+    wide = np.asarray(table, float).reshape((1,) * (x.ndim - table.ndim) + table.shape)
+    if wide.shape[found.axis] != found.n.size or not np.isfinite(wide).all() or (fn == "div" and not wide.all()):
+        return None
+    rows = np.moveaxis(wide, found.axis, 0).reshape(found.n.size, -1)
+    factor = 1.0 / rows[:, 0] if fn == "div" else rows[:, 0]
+    return found.scaled(factor) if (rows == rows[:, :1]).all() else None

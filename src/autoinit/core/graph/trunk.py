@@ -59,6 +59,9 @@ class End:
     gains: tuple[ParameterView, ...] = ()
 
 
+NOTHING_YET = End(-1)
+
+
 @dataclass(frozen=True, slots=True)
 class Addition:
     """One residual addition; numbers of calls are indices of the graph's nodes."""
@@ -207,13 +210,13 @@ class _Trunks(Walk):
         """Of the weights on the way: how many there are up to each, itself included."""
         depth: dict[int, int] = {}
         for index in sorted(between):
-            before = max((depth.get(self.index(r), 0) for r in self.nodes[index].inputs if isinstance(r, Value)), default=0)
-            depth[index] = before + self.is_weight(index)
+            made_by = (self.index(ref) for ref in self.nodes[index].inputs if isinstance(ref, Value))
+            depth[index] = max((depth.get(k, 0) for k in made_by), default=0) + self.is_weight(index)
         return {index: d for index, d in depth.items() if self.is_weight(index)}
 
     # --- the end of a branch --------------------------------------------------------------------------------------
 
-    def _terms(self, ref: Reference, fork: Value, end: End = End(-1)) -> Iterator[End | None]:
+    def _terms(self, ref: Reference, fork: Value, end: End = NOTHING_YET) -> Iterator[End | None]:
         """What each term of a branch ends in: the call of a weight or norm, or None."""
         for _ in range(256):
             if not isinstance(ref, Value) or ref.id == fork.id or self.index(ref) < 0:

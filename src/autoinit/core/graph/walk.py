@@ -84,7 +84,7 @@ class Walk:
             spec = spec_of(node.op)
             data = self.data(node)
             whole = len(data) == 1 and prod(ref.shape) >= prod(data[0].shape)
-            looks = spec.moves and whole or spec.resamples or node.attrs.get("fn") in ("mul", "div", "neg")
+            looks = (spec.moves and whole) or spec.resamples or node.attrs.get("fn") in ("mul", "div", "neg")
             if not looks or len(data) != 1 or (not spec.pointwise and any(map(_is_parameter, node.inputs))):
                 return ref
             ref = data[0]

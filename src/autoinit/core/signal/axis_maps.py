@@ -1,4 +1,4 @@
-"""What linear maps along one axis do to the second moments K(S).
+"""What linear maps along one axis do to a signal.
 
 If y_o = sum_i a_oi x_i along an axis, then E[y_o y_o'] needs only how often the two summed entries coincide.
 Averaged over the places o = o' (same) and o != o' (different) of an output of length N, the pair (K same, K
@@ -8,17 +8,104 @@ different) is mapped by the 2 x 2 matrix
     diff  <- [ (C - Q) / N(N-1),   (T^2 - R - C + Q) / N(N-1) ]
 
 with Q = sum a^2, R = sum of squared row totals, C = sum of squared column totals, T = sum a. It is exact for
-every window, stride, dilation, border and overlap.
+every window, stride, dilation, border and overlap. E[y_o^2] of single places is the profile of the output.
+
+Entries of unequal size along the axis (a profile p) have amplitudes q = sqrt(p): a_oi q_i takes the place of a_oi,
+and moments of different places, which are averages over pairs, count per mean of q_i q_j.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .profiles import Array
+from .signal import Signal
+
+
+def apart(f: Array, g: Array) -> float:
+    """The mean of f_i g_j over i != j; of one value each, their product."""
+    n, same = f.size, float(f @ g)
+    return (float(f.sum() * g.sum()) - same) / (n * (n - 1)) if n > 1 else same
+
+
+class Totals(NamedTuple):
+    """Sums of the matrix a: of a^2 per output, of a per output, of a per input."""
+
+    squares: Array
+    rows: Array
+    columns: Array
+
+    def matrix(self, pairs: float = 1.0) -> Array:
+        """That of the module's text; `pairs`: the mean of q_i q_j over different inputs."""
+        n, total = self.squares.size, float(self.rows.sum())
+        q, r, c = float(self.squares.sum()), float(self.rows @ self.rows), float(self.columns @ self.columns)
+        other = max(n * (n - 1.0), 1.0)
+        return np.array([[q / n, (r - q) / n / pairs], [(c - q) / other, (total**2 - r - c + q) / other / pairs]])
+
+
+Linear = Callable[[Array], Totals]
+"""A linear map along an axis, asked for the totals of a_oi q_i."""
+
+
+def windows(taps: NDArray[np.int64], weights: Array) -> Linear:
+    """Every output is the sum of `weights` (outputs, window) times the inputs at the places `taps`."""
+
+    def totals(q: Array) -> Totals:
+        a = weights * q[taps]
+        columns = np.bincount(taps.ravel(), a.ravel(), q.size).astype(float)
+        return Totals(np.square(a).sum(axis=1), a.sum(axis=1), columns)
+
+    return totals
+
+
+def copies(places: NDArray[np.int64], live: NDArray[np.bool_] | None = None) -> Linear:
+    """Every output is the input at one place; zero where that is not `live`."""
+    weights = np.ones(places.size) if live is None else live.astype(float)
+    return windows(places[:, None], weights[:, None])
+
+
+def dense(a: Array) -> Linear:
+    def totals(q: Array) -> Totals:
+        b = a * q
+        return Totals(np.square(b).sum(axis=1), b.sum(axis=1), b.sum(axis=0))
+
+    return totals
+
+
+def running(q: Array) -> Totals:
+    """The sum of all entries up to a place."""
+    return Totals(np.cumsum(q * q), np.cumsum(q), q * np.arange(q.size, 0, -1))
+
+
+def remaining(q: Array) -> Totals:
+    """The sum of all entries behind a place."""
+    squares, rows = np.cumsum(q * q), np.cumsum(q)
+    return Totals(squares[-1] - squares, rows[-1] - rows, q * np.arange(q.size))
+
+
+def mapped_along(x: Signal, maps: Mapping[int, Linear]) -> Signal:
+    """x through linear maps along some of its axes."""
+    K, mean, shape, profiles = x.K, x.mean, list(x.shape), list(x.profiles)
+    for axis, linear in maps.items():
+        n, p = shape[axis], profiles[axis]
+        q = np.ones(n) if p is None else np.sqrt(p)
+        made = linear(q)
+        shape[axis] = made.rows.size
+        if not n or not made.rows.size:
+            profiles[axis] = None
+            continue
+        pairs = 1.0 if p is None else max(apart(q, q), 1e-12)
+        alone, other = K.flat[0], float(K.reshape(2**axis, 2, -1)[0, 1, 0])
+        level = made.squares * alone + (np.square(made.rows) - made.squares) * other / pairs
+        profiles[axis] = level / level.mean() if np.ptp(level) > 1e-9 * level.mean() else None
+        K = transform(K, axis, made.matrix(pairs))
+        mean *= float(made.rows.mean() / q.mean())
+    return Signal(shape, mean, K, profiles=tuple(profiles))
 
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:
@@ -39,31 +126,21 @@ def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
     return K
 
 
-def window_matrix(taps: NDArray[np.int64], live: NDArray[np.bool_], weights: Array, n_in: int) -> Array:
-    """The matrix of the module's text.
-
-    `taps` (outputs, window) are input places, `weights` multiply live taps.
-    """
-    outputs = taps.shape[0]
-    a = np.where(live, weights, 0.0)
-    columns = np.bincount(taps[live].ravel(), weights=a[live].ravel(), minlength=n_in)
-    q, rows = float(np.sum(a * a)), a.sum(axis=1)
-    r, c, total = float(rows @ rows), float(columns @ columns), float(rows.sum())
-    same = [q / outputs, (r - q) / outputs]
-    if outputs == 1:
-        return np.array([same, same])
-    pairs = outputs * (outputs - 1.0)
-    return np.array([same, [(c - q) / pairs, (total * total - r - c + q) / pairs]])
+def at_same(K: Array, axes: Sequence[int]) -> Array:
+    """K at the same place of `axes` for every pattern: that of axes of size 1."""
+    for axis in axes:
+        K = np.repeat(np.take(K, [0], axis=axis), 2, axis=axis)
+    return K
 
 
-def window_taps(
-    n_in: int, n_out: int, window: int, stride: int, low: int, dilation: int = 1
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Input places (outputs, window) of a sliding window, and which of them lie inside the input."""
-    start = np.arange(n_out, dtype=np.int64)[:, None] * stride - low
-    taps = start + np.arange(window, dtype=np.int64)[None, :] * dilation
-    live = (taps >= 0) & (taps < n_in)
-    return np.where(live, taps, 0), live
+@lru_cache(maxsize=4096)
+def within(shape: tuple[int, ...], axes: frozenset[int] = frozenset()) -> NDArray[np.bool_]:
+    """True for two entries that differ on none but these axes, and those of size 1."""
+    table = np.ones((2,) * len(shape), bool)
+    for axis, n in enumerate(shape):
+        if axis not in axes and n > 1:
+            table[(slice(None),) * axis + (1,)] = False
+    return table
 
 
 def placed(K: Array, axes: Sequence[int], ndim: int) -> Array:

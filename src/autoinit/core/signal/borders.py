@@ -19,6 +19,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .axis_maps import apart
 from .profiles import Array
 
 
@@ -59,27 +60,20 @@ class Border:
 
 
 def _ranges(t: Taps) -> list[tuple[slice, slice]]:
-    """For every tap the output places where it is live and the inputs it reads there."""
-    out = []
+    """For every tap the output places where it is live and the inputs it reads there.
+
+    input = output * stride + tap * dilation - low; of a transposed convolution the other way round.
+    """
+    made = []
+    near, far = (t.inputs, t.outputs) if t.transposed else (t.outputs, t.inputs)
     for d in range(t.kernel):
-        if not t.transposed:  # input index = h * stride + d * dilation - low
-            shift = d * t.dilation - t.low
-            first = max(0, -(shift // t.stride))
-            last = (t.inputs - 1 - shift) // t.stride
-            last = min(last, t.outputs - 1)
-            if last < first:
-                continue
-            start = first * t.stride + shift
-            out.append((slice(first, last + 1), slice(start, last * t.stride + shift + 1, t.stride)))
-        else:  # output index = i * stride + d * dilation - low
-            shift = d * t.dilation - t.low
-            first = max(0, -(shift // t.stride))
-            last = min(t.inputs - 1, (t.outputs - 1 - shift) // t.stride)
-            if last < first:
-                continue
-            start = first * t.stride + shift
-            out.append((slice(start, last * t.stride + shift + 1, t.stride), slice(first, last + 1)))
-    return out
+        shift = d * t.dilation - t.low
+        first = max(0, -(shift // t.stride))
+        last = min(near - 1, (far - 1 - shift) // t.stride)
+        if last >= first:
+            pair = slice(first, last + 1), slice(first * t.stride + shift, last * t.stride + shift + 1, t.stride)
+            made.append(pair[::-1] if t.transposed else pair)
+    return made
 
 
 @lru_cache(maxsize=4096)
@@ -105,7 +99,7 @@ def _border(t: Taps, p: Array) -> Border:
     each, rows = float(places.sum()), float(amplitudes @ amplitudes)
     coincide = float(p @ (reads * (reads - 1.0)))
     crossed = float(amplitudes.sum()) ** 2 - rows - columns + each - coincide
-    base = (float(q.sum()) ** 2 - float(p.sum())) / (n_in * (n_in - 1)) if n_in > 1 else 1.0
+    base = apart(q, q) if n_in > 1 else 1.0
     scale = 1.0 / base if base > 0 else 0.0
     pairs = n_out * (n_out - 1)
     same, off = (each / n_out, (rows - each) / n_out * scale) if n_out else (0.0, 0.0)

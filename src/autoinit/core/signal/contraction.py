@@ -15,8 +15,8 @@ axis of a broadcast operand has K(same) = K(different) by convention and needs n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,14 +24,29 @@ from .profiles import Array
 from .signal import Signal
 
 
-def einsum_moments(
-    inputs: Sequence[str], output: str, signals: Sequence[Signal], sizes: Mapping[str, int]
-) -> tuple[float, Array]:
+class Shaped(Protocol):
+    """Whatever has axes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+def label_sizes(inputs: Sequence[str], operands: Sequence[Shaped]) -> dict[str, int]:
+    """The broadcast size of every label."""
+    sizes: dict[str, int] = {}
+    for labels, operand in zip(inputs, operands, strict=True):
+        for label, n in zip(labels, operand.shape, strict=True):
+            sizes[label] = n if sizes.get(label, 1) == 1 else sizes[label]
+    return sizes
+
+
+def einsum_moments(inputs: Sequence[str], output: str, signals: Sequence[Signal]) -> tuple[float, Array]:
     """(mean, K) of ``einsum(",".join(inputs) + "->" + output)`` over independent signals.
 
     A label that an operand repeats ("ii") takes its diagonal: both bits are tied, which is what sharing the
-    label in the einsum of the K tensors does. `sizes` gives the broadcast size of every label.
+    label in the einsum of the K tensors does.
     """
+    sizes = label_sizes(inputs, signals)
     numbers = {label: i for i, label in enumerate(dict.fromkeys("".join(inputs) + output))}
     contracted = [label for label in numbers if label not in output]
     operands: list[Any] = []
@@ -47,14 +62,15 @@ def einsum_moments(
     return mean, np.asarray(K, float).reshape((2,) * len(output))
 
 
-def matmul_moments(a: Signal, b: Signal) -> tuple[float, Array]:
-    """(mean, K) of ``matmul(a, b)`` for (..., m, k) x (..., k, p).
+def matmul_equation(left: int, right: int) -> str:
+    """That of a matrix product of tensors of these ranks: leading axes broadcast, vectors have an inner axis only."""
+    batch = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: max(left, right, 2) - 2]
+    one = batch[len(batch) - (left - 2) :] + "mk" if left > 1 else "k"
+    two = batch[len(batch) - (right - 2) :] + "kp" if right > 1 else "k"
+    return f"{one},{two}->{batch}{'m' if left > 1 else ''}{'p' if right > 1 else ''}"
 
-    Leading axes broadcast, vectors are not special.
-    """
-    depth = max(a.ndim, b.ndim) - 2
-    letters = "".join(chr(ord("A") + i) for i in range(depth))
-    left = letters[depth - (a.ndim - 2) :] + "mk"
-    right = letters[depth - (b.ndim - 2) :] + "kp"
-    sizes = {"k": a.shape[-1], "m": a.shape[-2], "p": b.shape[-1]}
-    return einsum_moments([left, right], letters + "mp", [a, b], sizes)
+
+def matmul_moments(a: Signal, b: Signal) -> tuple[float, Array]:
+    """(mean, K) of ``matmul(a, b)``."""
+    inputs, out = matmul_equation(a.ndim, b.ndim).split("->")
+    return einsum_moments(inputs.split(","), out, [a, b])

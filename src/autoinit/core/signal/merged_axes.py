@@ -7,15 +7,13 @@ takes it up again. Ops in between work on both: what holds for the coarse axes h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from . import axes as K_axes
 from .profiles import Array
 from .signal import Fine, Signal
 
 MOST_AXES = 10
-
-Groups = list[tuple[int, ...]]
 
 
 def finely(coarse: Signal, fine: Signal, lengths: Sequence[int]) -> Signal:
@@ -43,16 +41,3 @@ def merged(K: Array, shape: Sequence[int], lengths: Sequence[int]) -> Array:
         K = K_axes.merge(K, axis, shape[at : at + length])
         at += length
     return K
-
-
-def refined(made: Signal, x: Signal, op: Callable[[Signal, Groups], tuple[float, Array]]) -> Signal:
-    """`made` = op(x), worked out for the fine signal of x too: (mean, K) over its axes, of the same shape."""
-    found = fine_of(x)
-    if found is None:
-        return made
-    fine, groups = found
-    mean, K = op(fine, groups)
-    per_axis = [len(g) for g in groups]
-    better = Signal(made.shape, made.mean, merged(K, fine.shape, per_axis), profiles=made.profiles,
-                    deficiency=made.deficiency, volatility=made.volatility)  # fmt: skip
-    return finely(better, Signal(fine.shape, mean, K), per_axis)

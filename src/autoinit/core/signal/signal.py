@@ -297,10 +297,14 @@ class Signal:
         found: T = self._once[key]
         return found
 
+    def having(self, mean: float, K: Array) -> Signal:
+        """A source of these moments, with the levels and the scatter of this signal."""
+        return Signal(self.shape, mean, K, profiles=self.profiles, deficiency=self.deficiency,
+                      volatility=self.volatility)  # fmt: skip
+
     def materialised(self) -> Signal:
         """The same moments as a fresh Gaussian source."""
-        return Signal(self.shape, self.mean, self.K, profiles=self.profiles, deficiency=self.deficiency,
-                      volatility=self.volatility)  # fmt: skip
+        return self.having(self.mean, self.K)
 
     def __repr__(self) -> str:
         return f"Signal(shape={self.shape}, mean={self.mean:.4g}, variance={self.variance:.4g})"

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from ..gaussian.expression import Expr
+from ..gaussian.expression import apply
 from ..gaussian.maximum import max_moments, max_pair
 from .profiles import Array
 from .signal import Signal
@@ -28,15 +28,11 @@ from .signal import Signal
 
 @dataclass(frozen=True)
 class Window:
-    """One pooled axis.
-
-    Entries per window, how many of them are live at each place, and how windows overlap.
-    """
+    """One pooled axis: entries per window, how many of them are live at each place, and how windows overlap."""
 
     axis: int
-    size: float
-    """Live entries per window, on average over the places."""
     live: NDArray[np.int64]
+    """Live entries of the window at each place."""
     shares: Array
     """Share of common entries of two different windows, one value per distance..."""
     weights: Array
@@ -44,7 +40,7 @@ class Window:
 
     @classmethod
     def whole(cls, axis: int, n: int) -> Window:
-        return cls(axis, float(n), np.array([n]), np.zeros(1), np.ones(1))
+        return cls(axis, np.array([n]), np.zeros(1), np.ones(1))
 
     @classmethod
     def sliding(cls, axis: int, size: int, stride: int, dilation: int, live: NDArray[np.bool_]) -> Window:
@@ -53,23 +49,24 @@ class Window:
         weights = np.maximum(outputs - distance, 0).astype(float)
         shift = distance * stride
         common = np.where(shift % dilation == 0, np.maximum(size - shift // dilation, 0), 0) / size
-        total = weights.sum()
-        return cls(
-            axis,
-            float(live.sum(axis=1).mean()),
-            live.sum(axis=1),
-            common,
-            weights / total if total > 0 else weights,
-        )
+        return cls(axis, live.sum(axis=1), common, weights / max(weights.sum(), 1.0))
+
+    @property
+    def size(self) -> float:
+        """Live entries, on average over the places."""
+        return float(self.live.mean())
 
 
-def maximum_over(x: Signal, expr: Expr, windows: Sequence[Window]) -> tuple[float, Array]:
-    """(mean, K) of the maximum of expr(source of x) over windows; the pooled axes stay."""
-    source = x.source
+def maximum_over(x: Signal, windows: Sequence[Window], *, smallest: bool = False) -> tuple[float, Array]:
+    """(mean, K) of the maximum over windows; the pooled axes stay. The minimum is minus the maximum of -x."""
+    if smallest:
+        mean, K = maximum_over(Signal.function(x.source, apply("neg", x.expr)), windows)
+        return -mean, K
+    source, expr = x.source, x.expr
     mean, variance, C = source.mean, source.variance, source.covariance
     counts, chances = _live_counts(windows)
     axes = [w.axis for w in windows]
-    within = _within(C, windows)
+    within = _across(C, (0,) * C.ndim, windows)  # of two different entries of a window
     firsts = [max_moments(expr, mean, variance, within, k) for k in counts]
     M = float(sum(c * f[0] for c, f in zip(chances, firsts, strict=True)))
     M2 = float(sum(c * f[1] for c, f in zip(chances, firsts, strict=True)))
@@ -105,24 +102,16 @@ def _live_counts(windows: Sequence[Window]) -> tuple[list[int], list[float]]:
     for w in windows:
         values, numbers = np.unique(np.maximum(w.live, 1), return_counts=True)
         fresh: dict[int, float] = {}
-        for k, chance in table.items():
-            for value, number in zip(values, numbers, strict=True):
-                key = k * int(value)
-                fresh[key] = fresh.get(key, 0.0) + chance * float(number) / w.live.size
+        for (k, chance), (value, number) in product(table.items(), zip(values, numbers, strict=True)):
+            fresh[k * int(value)] = fresh.get(k * int(value), 0.0) + chance * float(number) / w.live.size
         table = fresh
     return list(table), list(table.values())
-
-
-def _within(C: Array, windows: Sequence[Window]) -> float:
-    """Mean covariance of two different entries of a window."""
-    return _across(C, (0,) * C.ndim, windows)
 
 
 def _across(C: Array, S: tuple[int, ...], windows: Sequence[Window]) -> float:
     """Mean covariance of two entries at different places of windows that differ on S.
 
-    Along a pooled axis in S all entries differ anyway; along the others they agree once and differ w - 1
-    times.
+    Along a pooled axis in S all entries differ anyway; along the others they agree once and differ w - 1 times.
     """
     free = [w for w in windows if not S[w.axis]]
     copies = float(np.prod([w.size for w in windows if S[w.axis]]))
@@ -144,7 +133,6 @@ def _common(apart: Sequence[Window]) -> float:
     share, weight = np.ones(1), np.ones(1)
     for w in apart:
         useful = w.shares > 0.0
-        shares, weights = w.shares[useful], w.weights[useful]
-        share = np.multiply.outer(share, shares).ravel()
-        weight = np.multiply.outer(weight, weights).ravel()
+        share = np.multiply.outer(share, w.shares[useful]).ravel()
+        weight = np.multiply.outer(weight, w.weights[useful]).ravel()
     return float(np.sum(weight * share / (2.0 - share)))

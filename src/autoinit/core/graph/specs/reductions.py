@@ -38,10 +38,6 @@ REDUCTIONS = (
     OpSpec("col2im", "columns added up to an image", (X,), PATCHES, linear=True, degree=1),
     OpSpec("write", "entries of the base overwritten", UPDATE, (Attribute("fraction", NUMBER, "of them"),),
            arithmetic=True),
-    OpSpec("accumulate", "rows of the update added to places of the base", UPDATE, (
-        AXIS, Attribute("scale", NUMBER, "of the update", 1.0),
-        Attribute("pairs", ANYTHING, "E[n (n - 1)] and E[n n'] of the rows per place (None: at random)", None),
-    ), linear=True),
     OpSpec("scatter", "what is made of the rows that go to a place; the base where none does", UPDATE, (
         AXIS, Attribute("kind", ("sum", "mean", "max", "min", "prod"), "how"),
         Attribute("counts", ANYTHING, "rows per place (None: at random)", None),

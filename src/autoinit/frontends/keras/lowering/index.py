@@ -140,13 +140,11 @@ def segment_sum(call: Call) -> None:
     n = shape_of(out)[0]
     base = np.zeros((1,) * len(out.shape))
     ids = known_array(call, call["segment_ids"])
-    pairs = None
+    counts = None
     if ids is not None and ids.size:
         counts = np.bincount(ids.reshape(-1).astype(int) % n, minlength=n).astype(float)
-        total = float(counts.sum())
-        pairs = float(counts @ (counts - 1)) / n, (total**2 - float(counts @ counts)) / max(n * (n - 1), 1)
     (zeros,) = call.emit("expand", [base], [shape_of(out)])
-    call.emit("accumulate", [zeros, data], axis=0, scale=1.0, pairs=pairs)
+    call.emit("scatter", [zeros, data], axis=0, kind="sum", counts=counts)
 
 
 @keras_op("OneHot", "MultiHot")

@@ -33,12 +33,10 @@ def accumulate(call: Call) -> None:
         write(call)
         return
     known, alpha = sample_of(call.tracer, index), float(call.get("alpha", 1))
-    if alpha == 1.0:
-        call.emit("scatter", [base, update], [call.outputs[0]], axis=axis, kind="sum", include_self=True,
-                  counts=_rows_per_place(known, base.shape[axis], axis))  # fmt: skip
-    else:
-        call.emit("accumulate", [base, update], [call.outputs[0]], axis=axis, scale=alpha,
-                  pairs=_pairs(known, base.shape[axis], axis))  # fmt: skip
+    if alpha != 1.0:
+        (update,) = call.emit("elementwise", [update, alpha], [tuple(update.shape)], fn="mul")  # type: ignore[union-attr]
+    call.emit("scatter", [base, update], [call.outputs[0]], axis=axis, kind="sum", include_self=True,
+              counts=_rows_per_place(known, base.shape[axis], axis))  # fmt: skip
 
 
 @aten("scatter_reduce", "index_reduce", "scatter")
@@ -82,8 +80,9 @@ def index_put(call: Call) -> None:
     used = [k for k, i in enumerate(indices) if i is not None]
     one = len(used) == 1 and indices[used[0]].dtype is not torch.bool and indices[used[0]].dim() == 1
     if call.get("accumulate", False) and one and _fits(base, update, used[0]):
-        pairs = _pairs(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
-        call.emit("accumulate", [base, update], [call.outputs[0]], axis=used[0], pairs=pairs)
+        counts = _rows_per_place(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
+        call.emit("scatter", [base, update], [call.outputs[0]], axis=used[0], kind="sum", include_self=True,
+                  counts=counts)  # fmt: skip
     elif call.get("accumulate", False) or len(used) != 1 or not _put_between(call, used[0]):
         write(call)
 
@@ -115,15 +114,6 @@ def _fits(base: torch.Tensor, update: Any, axis: int) -> bool:
     if not isinstance(update, torch.Tensor) or update.dim() != base.dim():
         return False
     return all(m == n for a, (m, n) in enumerate(zip(base.shape, update.shape, strict=True)) if a != axis)
-
-
-def _pairs(index: Any, places: int, axis: int) -> tuple[float, float] | None:
-    """(E[n (n - 1)] over places, E[n n'] over pairs of different places), n being the rows that go to a place."""
-    n = _rows_per_place(index, places, axis)
-    if n is None:
-        return None
-    total = float(n.sum())
-    return float(n @ (n - 1)) / places, (total * total - float(n @ n)) / max(places * (places - 1), 1)
 
 
 def _rows_per_place(index: Any, places: int, axis: int) -> Any:
