@@ -35,7 +35,7 @@ COMMENTS = Task("toxicity", 16_000, 1_000, 1_000, length=32, vocabulary=2_000)
 CHARACTERS = Task("characters", 20_000, 400, 400, length=48, vocabulary=64)
 PEOPLE = Task("adult", 28_000, 5_000, 5_000)
 
-ADAMW = Recipe(batch_size=32, steps=250, optimizer="adamw", weight_decay=0.05, schedule="cosine", warmup=0.1)
+ADAMW = Recipe(batch_size=32, steps=220, optimizer="adamw", weight_decay=0.05, schedule="cosine", warmup=0.1)
 ADAM = replace(ADAMW, weight_decay=0.0)
 SGD = replace(ADAMW, optimizer="sgd", momentum=0.9, weight_decay=1e-4)
 
@@ -44,35 +44,39 @@ USUAL = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
 STEEP = (3e-3, 1e-2, 3e-2, 0.1, 0.3)
 ENCODER = r"layers\.\d+\.(self_attn\.out_proj|linear2)\.weight"
 DECODER = r"blocks\.\d+\.(attention\.project|mlp\.down)\.weight"
-SMALL_ENCODER = {"width": 64, "depth": 6, "heads": 4}
+SMALL_ENCODER = {"width": 64, "depth": 4, "heads": 4}
+SMALL_GPT = {"width": 48, "depth": 4, "heads": 4}
+NEXT = replace(ADAMW, batch_size=16, steps=300)
 
 NETWORKS = (
     Network("Pre-norm encoder", COMMENTS, "TextEncoder", ADAMW, USUAL, SMALL_ENCODER, ENCODER),
     Network("Post-norm encoder", COMMENTS, "TextEncoder", ADAMW, USUAL,
             {**SMALL_ENCODER, "norm_first": False}, ENCODER),
-    Network("ViT", IMAGES, "VisionTransformer", replace(ADAMW, batch_size=64), USUAL,
+    Network("ViT", IMAGES, "VisionTransformer", ADAMW, USUAL,
             {"size": 16, "patch": 4, "width": 64, "depth": 6, "heads": 4},
             r"blocks\.\d+\.(attention\.project|mlp\.2)\.weight"),
-    Network("CoAtNet", LARGER, "coatnet", replace(ADAMW, batch_size=32), USUAL,
+    Network("CoAtNet", LARGER, "coatnet", replace(ADAMW, batch_size=24, steps=180), USUAL,
             {"image_size": 32, "width": 0.25, "depth": 0.34},
             r"\d+\.(branch\.8|attention\.output|dense\.3)\.weight"),
-    Network("GPT, tied, rotary", CHARACTERS, "GPT", ADAMW, USUAL, {"width": 64, "depth": 4, "heads": 4}, DECODER),
-    Network("GPT, untied, learned positions", CHARACTERS, "GPT", ADAMW, USUAL,
-            {"width": 64, "depth": 4, "heads": 4, "tied": False, "rotary": False}, DECODER),
-    Network("GPT-2 of transformers", CHARACTERS, GPT2, ADAMW, USUAL, {"width": 64, "depth": 4, "heads": 4},
+    Network("GPT, tied, rotary", CHARACTERS, "GPT", NEXT, USUAL, SMALL_GPT, DECODER),
+    Network("GPT, untied, learned positions", CHARACTERS, "GPT", NEXT, USUAL,
+            {**SMALL_GPT, "tied": False, "rotary": False}, DECODER),
+    Network("GPT-2 of transformers", CHARACTERS, GPT2, NEXT, USUAL, SMALL_GPT,
             r"model\.transformer\.h\.\d+\.(attn|mlp)\.c_proj\.weight"),
-    Network("LSTM", CHARACTERS, "RecurrentLanguageModel", ADAM, FAST, {"width": 96, "depth": 2}),
+    Network("LSTM", CHARACTERS, "RecurrentLanguageModel", replace(ADAM, steps=300), FAST, {"width": 96, "depth": 2}),
     Network("ConvNeXt", LARGER, "convnext", ADAMW, FAST, {"depths": (2, 4, 2), "widths": (24, 48, 96)},
             r"\d+\.project\.weight"),
-    Network("MLP-Mixer", IMAGES, "MlpMixer", replace(ADAMW, batch_size=64), USUAL,
+    Network("MLP-Mixer", IMAGES, "MlpMixer", ADAMW, USUAL,
             {"size": 16, "patch": 4, "width": 64, "depth": 6}, r"blocks\.\d+\.mix_(tokens|channels)\.2\.weight"),
     Network("U-Net", NOISY, "UNet", ADAMW, USUAL, {"norm": False, "widths": (12, 24, 48)}),
     Network("ResNet-29, batch norm", IMAGES, "preactivation_resnet", SGD, STEEP, {"depth": 29, "width": 8},
             r"\d+\.branch\.6\.weight"),
-    Network("ResNet-50, no norm", IMAGES, "preactivation_resnet", SGD, STEEP,
+    Network("ResNet-50, no norm", IMAGES, "preactivation_resnet", replace(SGD, batch_size=16), STEEP,
             {"depth": 50, "width": 8, "norm": False, "bottleneck": False}, r"\d+\.branch\.2\.weight"),
-    Network("Plain CNN, 20 layers, GELU", IMAGES, "plain_cnn", SGD, STEEP,
+    Network("Plain CNN, 20 layers, GELU", IMAGES, "plain_cnn", replace(SGD, batch_size=16), STEEP,
             {"activation": "gelu", "depth": 20, "width": 16}),
-    Network("All-CNN-C", IMAGES, "all_cnn_c", SGD, STEEP, {"width": 24, "dropout": 0.1, "input_dropout": None}),
-    Network("MLP, 20 layers", PEOPLE, "mlp", replace(SGD, batch_size=64), STEEP, {"width": 64, "depth": 20}),
+    Network("All-CNN-C", IMAGES, "all_cnn_c", replace(SGD, steps=300), STEEP,
+            {"width": 24, "dropout": 0.1, "input_dropout": None}),
+    Network("MLP, 20 layers", PEOPLE, "mlp", replace(SGD, batch_size=64, steps=1_200), STEEP,
+            {"width": 64, "depth": 20}),
 )  # fmt: skip

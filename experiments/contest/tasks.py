@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache
 from math import log
 from typing import Any
 
@@ -80,7 +80,7 @@ class Task:
         return _loaded(self)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _loaded(task: Task) -> Data:
     return KINDS[task.kind](task)
 
