@@ -31,7 +31,7 @@ class Network:
 IMAGES = Task("cifar10", 20_000, 1_000, 1_000, side=16)
 LARGER = Task("cifar10", 10_000, 1_000, 1_000, side=32)
 NOISY = Task("denoising", 10_000, 1_000, 1_000, side=16, noise=1.0)
-COMMENTS = Task("toxicity", 16_000, 1_000, 1_000, length=32, vocabulary=2_000)
+COMMENTS = Task("toxicity", 16_000, 1_000, 1_000, length=32, vocabulary=1_000)
 CHARACTERS = Task("characters", 20_000, 400, 400, length=48, vocabulary=64)
 PEOPLE = Task("adult", 28_000, 5_000, 5_000)
 
@@ -49,8 +49,8 @@ SMALL_GPT = {"width": 48, "depth": 4, "heads": 4}
 NEXT = replace(ADAMW, batch_size=16, steps=300)
 
 NETWORKS = (
-    Network("Pre-norm encoder", COMMENTS, "TextEncoder", ADAMW, USUAL, SMALL_ENCODER, ENCODER),
-    Network("Post-norm encoder", COMMENTS, "TextEncoder", ADAMW, USUAL,
+    Network("Pre-norm encoder", COMMENTS, "TextEncoder", replace(ADAMW, batch_size=24), USUAL, SMALL_ENCODER, ENCODER),
+    Network("Post-norm encoder", COMMENTS, "TextEncoder", replace(ADAMW, batch_size=24), USUAL,
             {**SMALL_ENCODER, "norm_first": False}, ENCODER),
     Network("ViT", IMAGES, "VisionTransformer", ADAMW, USUAL,
             {"size": 16, "patch": 4, "width": 64, "depth": 6, "heads": 4},

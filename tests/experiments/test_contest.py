@@ -108,7 +108,7 @@ def test_small_normal_and_zero_ends() -> None:
     for name, parameter in model.named_parameters():
         if parameter.dim() > 1:
             wanted = 0.02 / sqrt(8) if name in ends else 0.02
-            assert float(parameter.std()) == pytest.approx(wanted, rel=0.1), name
+            assert float(parameter.detach().std()) == pytest.approx(wanted, rel=0.1), name
     initialize(model, "zero_ends", shown, seed=0)
     assert {n for n, p in model.named_parameters() if not p.any()} == ends
 
