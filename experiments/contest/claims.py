@@ -62,7 +62,7 @@ def _lost(name: str, rows: Mapping[str, Any]) -> Iterator[str]:
     wider = {s: row["range"] for s, row in others.items() if row["range"] > ours["range"]}
     if wider:
         told = ", ".join(f"{LABELS[s]} at {count}" for s, count in wider.items())
-        yield f"{name}: {LABELS[OURS]} works at {ours['range']} learning rates; at more: {told}"
+        yield f"{name}: {LABELS[OURS]} works at {ours['range']} of the learning rates; at more: {told}"
 
 
 def _tied(one: Mapping[str, Any], ours: Mapping[str, Any]) -> str:

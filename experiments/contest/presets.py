@@ -27,7 +27,7 @@ SMALLEST = (
             {"size": 8, "patch": 4, "width": 8, "depth": 1, "heads": 2},
             r"blocks\.\d+\.(attention\.project|mlp\.2)\.weight"),
     Network("GPT", WORDS, "GPT", replace(ADAMW, **BRIEF), (1e-3, 1e-2), {"width": 8, "depth": 1, "heads": 2}, DECODER),
-    Network("ResNet-11, no norm", DIGITS, "preactivation_resnet", replace(SGD, **BRIEF), (0.01, 1e30),
+    Network("ResNet-11 without norm", DIGITS, "preactivation_resnet", replace(SGD, **BRIEF), (0.01, 1e30),
             {"depth": 11, "width": 2, "norm": False}, r"\d+\.branch\.4\.weight"),
 )  # fmt: skip
 PRESETS = {

@@ -100,14 +100,14 @@ SCHEMES: dict[str, Scheme] = {
 }
 LABELS = {
     "default": "Default",
-    "small_normal": "N(0, 0.02), ends smaller",
+    "small_normal": "GPT-2's small normal",
     "glorot_uniform": "Glorot uniform",
     "he_normal": "He normal",
     "lecun_uniform": "LeCun uniform",
     "orthogonal": "Orthogonal",
-    "zero_ends": "LeCun normal, ends zero",
+    "zero_ends": "LeCun normal with zero ends",
     "lsuv": "LSUV",
-    "autoinit": "AutoInit, the paper's",
+    "autoinit": "AutoInit of the paper",
     OURS: "AutoInit for training",
 }
 

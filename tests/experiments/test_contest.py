@@ -23,9 +23,9 @@ from tests.experiments.cases.contest import GUESS, RATES, summary, trial
 
 SIZES = {"classes": 2, "channels": 3, "vocabulary": 24, "length": 16, "features": 14}
 ENDS = {
-    "Pre-norm encoder": 8, "Post-norm encoder": 8, "ViT": 12, "CoAtNet": 8, "GPT, tied, rotary": 8,
-    "GPT, untied, learned positions": 8, "GPT-2 of transformers": 8, "ConvNeXt": 8, "MLP-Mixer": 12,
-    "ResNet-29, batch norm": 9, "ResNet-50, no norm": 24,
+    "Pre-norm encoder": 8, "Post-norm encoder": 8, "ViT": 12, "CoAtNet": 8, "Tied GPT with rotary positions": 8,
+    "Untied GPT with learned positions": 8, "GPT-2 of transformers": 8, "ConvNeXt": 8, "MLP-Mixer": 12,
+    "ResNet-29 with batch norm": 9, "ResNet-50 without norm": 24,
 }  # fmt: skip
 """Additions along the residual trunks."""
 
@@ -99,7 +99,7 @@ def test_every_scheme_initializes_and_has_a_label(scheme: str, place: int) -> No
 
 
 def test_small_normal_and_zero_ends() -> None:
-    network = next(n for n in NETWORKS if n.name == "GPT, untied, learned positions")
+    network = next(n for n in NETWORKS if n.name == "Untied GPT with learned positions")
     model = models.build(network.model, SIZES, network.options, seed=0)
     batch = torch.zeros(4, 16, dtype=torch.long)
     ends = endings(model, network.endings)
