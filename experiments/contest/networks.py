@@ -29,6 +29,7 @@ class Network:
 
 
 IMAGES = Task("cifar10", 20_000, 1_000, 1_000, side=16)
+HANDWRITTEN = Task("mnist", 20_000, 1_000, 1_000, side=7)
 LARGER = Task("cifar10", 10_000, 1_000, 1_000, side=32)
 NOISY = Task("denoising", 10_000, 1_000, 1_000, side=16, noise=1.0)
 COMMENTS = Task("toxicity", 16_000, 1_000, 1_000, length=32, vocabulary=1_000)
@@ -46,7 +47,7 @@ ENCODER = r"layers\.\d+\.(self_attn\.out_proj|linear2)\.weight"
 DECODER = r"blocks\.\d+\.(attention\.project|mlp\.down)\.weight"
 SMALL_ENCODER = {"width": 64, "depth": 4, "heads": 4}
 SMALL_GPT = {"width": 48, "depth": 4, "heads": 4}
-NEXT = replace(ADAMW, batch_size=16, steps=300)
+NEXT = replace(ADAMW, batch_size=16, steps=250)
 
 NETWORKS = (
     Network("Pre-norm encoder", COMMENTS, "TextEncoder", replace(ADAMW, batch_size=24), USUAL, SMALL_ENCODER, ENCODER),
@@ -71,9 +72,10 @@ NETWORKS = (
     Network("U-Net", NOISY, "UNet", ADAMW, USUAL, {"norm": False, "widths": (12, 24, 48)}),
     Network("ResNet-29 with batch norm", IMAGES, "preactivation_resnet", SGD, STEEP, {"depth": 29, "width": 8},
             r"\d+\.branch\.6\.weight"),
-    Network("ResNet-50 without norm", IMAGES, "preactivation_resnet", replace(SGD, batch_size=16), STEEP,
+    Network("ResNet-50 without norm", HANDWRITTEN, "preactivation_resnet", replace(SGD, batch_size=64),
+            (1e-3, 3e-3, 1e-2, 3e-2, 0.1),
             {"depth": 50, "width": 8, "norm": False, "bottleneck": False}, r"\d+\.branch\.2\.weight"),
-    Network("Plain CNN of 20 layers", IMAGES, "plain_cnn", replace(SGD, batch_size=16), STEEP,
+    Network("Plain CNN of 20 layers", HANDWRITTEN, "plain_cnn", replace(SGD, batch_size=16), STEEP,
             {"activation": "gelu", "depth": 20, "width": 16}),
     Network("All-CNN-C", IMAGES, "all_cnn_c", replace(SGD, steps=300), STEEP,
             {"width": 24, "dropout": 0.1, "input_dropout": None}),

@@ -56,7 +56,7 @@ class Data:
 
 @dataclass(frozen=True)
 class Task:
-    """kind: one of `KINDS`; train, validation, test: how many examples; side: of images, in pixels."""
+    """kind: one of `KINDS`; train, validation, test: how many examples; side: of images, in pixels, 0 for their own."""
 
     kind: str
     train: int
@@ -85,12 +85,9 @@ def _loaded(task: Task) -> Data:
     return KINDS[task.kind](task)
 
 
-def _cifar(task: Task) -> Images:
-    return shrunk(_few(load("cifar10", validation=task.validation, seed=SEED), task), task.side)
-
-
-def _digits(task: Task) -> Images:
-    return _few(load("digits", validation=task.validation, seed=SEED), task)
+def _images(name: str, task: Task) -> Images:
+    found = _few(load(name, validation=task.validation, seed=SEED), task)
+    return shrunk(found, task.side) if task.side else found
 
 
 def _few(images: Images, task: Task) -> Images:
@@ -117,7 +114,7 @@ def _classes(images: Images) -> Data:
 
 def _denoising(task: Task) -> Data:
     """Images to be found again behind normal noise, which each image has one draw of."""
-    images, rng = _cifar(task), np.random.default_rng(SEED)
+    images, rng = _images("cifar10", task), np.random.default_rng(SEED)
     clean = _standardised(images)
     parts = [Part(x + np.float32(task.noise) * rng.standard_normal(x.shape, np.float32), x) for x in clean]
     guess = float(np.square(clean[2]).mean())
@@ -166,8 +163,9 @@ def _next(task: Task, parts: Any) -> Data:
 
 
 KINDS: dict[str, Callable[[Task], Data]] = {
-    "cifar10": lambda task: _classes(_cifar(task)),
-    "digits": lambda task: _classes(_digits(task)),
+    "cifar10": lambda task: _classes(_images("cifar10", task)),
+    "mnist": lambda task: _classes(_images("mnist", task)),
+    "digits": lambda task: _classes(_images("digits", task)),
     "denoising": _denoising,
     "adult": _adult,
     "toxicity": _toxicity,
