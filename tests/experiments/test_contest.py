@@ -24,7 +24,7 @@ from tests.experiments.cases.contest import GUESS, RATES, summary, trial
 SIZES = {"classes": 2, "channels": 3, "vocabulary": 24, "length": 16, "features": 14}
 ENDS = {
     "Pre-norm encoder": 8, "Post-norm encoder": 8, "ViT": 12, "CoAtNet": 8, "Tied GPT with rotary positions": 8,
-    "Untied GPT with learned positions": 8, "GPT-2 of transformers": 8, "ConvNeXt": 8, "MLP-Mixer": 12,
+    "Untied GPT with learned positions": 8, "GPT-2 of transformers": 8, "ConvNeXt": 6, "MLP-Mixer": 12,
     "ResNet-29 with batch norm": 9, "ResNet-50 without norm": 24,
 }  # fmt: skip
 """Additions along the residual trunks."""
