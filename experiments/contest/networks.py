@@ -85,10 +85,14 @@ NETWORKS = (
     Network("ResNet-50 without norm", HANDWRITTEN, "preactivation_resnet", replace(SGD, batch_size=64, steps=180),
             five(1e-3),
             {"depth": 50, "width": 8, "norm": False, "bottleneck": False}, r"\d+\.branch\.2\.weight"),
-    Network("Plain CNN of 20 layers", HANDWRITTEN, "plain_cnn", replace(SGD, batch_size=64), five(1e-3),
+    Network("Plain CNN of 20 layers", HANDWRITTEN, "plain_cnn", replace(SGD, batch_size=64), five(3e-3),
             {"activation": "gelu", "depth": 20, "width": 16}),
     Network("All-CNN-C", IMAGES, "all_cnn_c", replace(SGD, steps=350), five(1e-3),
             {"width": 24, "dropout": 0.0, "input_dropout": None}),
     Network("MLP of 20 layers", PEOPLE, "mlp", replace(SGD, batch_size=64, steps=1_200), five(3e-3),
             {"width": 64, "depth": 20}),
 )  # fmt: skip
+"""A training takes 6 to 13 core-seconds. Rates were chosen so that the best one of most initializations lies inside, by
+trainings with seed 0 under the default, Glorot uniform and LSUV. Two networks without norm learn small handwritten
+digits: on CIFAR-10 they stay at guessing for longer than a training takes.
+"""
