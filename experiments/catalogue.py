@@ -11,6 +11,7 @@ from autoinit.errors import OptionError
 from autoinit.labs.evolution import Job
 
 from . import (
+    contest,
     data_dependent,
     hyperparameters,
     imagenet,
@@ -66,8 +67,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     "overhead": overhead,
     "search": search,
     "initializations": initializations,
+    "contest": contest,
 }  # type: ignore[dict-item]
-"""In the order of the paper."""
+"""In the order of the paper; the last two are ours."""
 
 
 def experiment(name: str) -> Experiment:

@@ -1,4 +1,4 @@
-"""What the paper claims, and how a summary of our results bears on it."""
+"""What the paper claims, or we do, and how a summary of our results bears on it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """judge: from an experiment's summary to a finding; None where the results that it needs are missing."""
+    """paper: what the paper found; None where the claim is ours.
+    judge: from an experiment's summary to a finding; None where the results that it needs are missing.
+    """
 
     text: str
-    paper: str
+    paper: str | None
     judge: Callable[[Mapping[str, Any]], Finding | None]
 
     def of(self, summary: Mapping[str, Any] | None) -> Finding:

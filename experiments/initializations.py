@@ -33,9 +33,11 @@ SAMPLES = 64
 
 @dataclass(frozen=True)
 class Preset:
+    """schemes: but for the one of the contest, which has all learning rates."""
+
     pictures: Pictures
     networks: tuple[Network, ...]
-    schemes: tuple[str, ...] = NAMES
+    schemes: tuple[str, ...] = tuple(name for name in NAMES if name != "autoinit-train")
     samples: int = SAMPLES
     seeds: int = 3
 

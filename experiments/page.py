@@ -1,4 +1,4 @@
-"""The page of results, experiments/README.md: every claim of the paper beside our figure, from results.json files."""
+"""The page of results, experiments/README.md: every claim of the paper, and ours, beside what was measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ INTRODUCTION = Path(__file__).with_name("introduction.md")
 def text(results: Path = RESULTS) -> str:
     summaries = {name: saved(name, results) for name in EXPERIMENTS}
     sections = [_section(name, summary, results) for name, summary in summaries.items()]
-    return "\n".join([INTRODUCTION.read_text(encoding="utf-8"), _claims(summaries), _losses(summaries), *sections])
+    introduction, claims = INTRODUCTION.read_text(encoding="utf-8"), (_claims(summaries), _own_claims(summaries))
+    return "\n".join([introduction, *claims, _losses(summaries), *sections])
 
 
 def write(results: Path = RESULTS, path: Path = PAGE) -> Path:
@@ -28,12 +29,12 @@ def write(results: Path = RESULTS, path: Path = PAGE) -> Path:
 
 
 def findings(summaries: dict[str, Any]) -> list[tuple[str, Any, Finding]]:
-    """(experiment, claim, finding), in the order of the paper."""
+    """(experiment, claim, finding), in the order of the experiments."""
     return [(name, c, c.of(summaries[name])) for name, one in EXPERIMENTS.items() for c in one.CLAIMS]
 
 
 def _claims(summaries: dict[str, Any]) -> str:
-    found = findings(summaries)
+    found = [one for one in findings(summaries) if one[1].paper is not None]
     counts = {word: sum(f.agrees == word for _, _, f in found) for word in (YES, PARTLY, NO, INCOMPLETE, UNKNOWN)}
     rows = [
         [claim.text, f"`{_command(name, summaries[name])}`", finding.ours, claim.paper, finding.agrees]
@@ -47,11 +48,20 @@ def _claims(summaries: dict[str, Any]) -> str:
     )
 
 
+def _own_claims(summaries: dict[str, Any]) -> str:
+    """What we claim and the paper does not."""
+    found = [one for one in findings(summaries) if one[1].paper is None]
+    rows = [[c.text, f"`{_command(name, summaries[name])}`", f.ours, f.agrees] for name, c, f in found]
+    head = ["our claim", "`python -m experiments …`", "measured", "holds"]
+    note = "The paper does not make them; they are decided in the same way."
+    return f"## Claims of our own\n\n{note}\n\n{table(head, rows)}"
+
+
 def _losses(summaries: dict[str, Any]) -> str:
     """Every point of the experiments at which another initialization does better than AutoInit."""
     told = [f"- {EXPERIMENTS[name].TITLE}: {loss}" for name, s in summaries.items() if s for loss in _lost(name, s)]
     lines = "\n".join(told) if told else "No such point in the results so far."
-    head = "All points at which another initialization has the higher accuracy, or needs less time."
+    head = "All points at which another initialization has the higher accuracy or the lower loss, or needs less time."
     return f"## Where AutoInit loses\n\n{head}\n\n{lines}\n"
 
 

@@ -59,7 +59,7 @@ def test_every_name_repeats_by_seed_and_leaves_the_global_state(scheme: str) -> 
 def test_names_are_those_of_the_comparison() -> None:
     assert set(baselines.NAMES) == {
         "default", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal", "lecun_uniform",
-        "orthogonal", "lsuv", "autoinit", "autoinit++", "autoinit-paper",
+        "orthogonal", "lsuv", "autoinit", "autoinit-train", "autoinit++", "autoinit-paper",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ class SchemeOptions(OptionsButSeed, LsuvOptions, total=False):
 
 AUTOINIT: dict[str, OptionsButSeed] = {
     "autoinit": {},
+    "autoinit-train": {},
     "autoinit++": {"center": "activation"},
     "autoinit-paper": {"rules": paper},
 }
@@ -33,8 +34,8 @@ def initialize(model: Any, inputs: Any, scheme: str, seed: int = 0, **options: U
     """Initialize `model` in place by the scheme of that name, and return it.
 
     scheme: a classical one ("default", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
-        "lecun_uniform", "orthogonal"), "lsuv", "autoinit", "autoinit++" (activations take their mean off) or
-        "autoinit-paper" (the paper's own formulas).
+        "lecun_uniform", "orthogonal"), "lsuv", "autoinit", "autoinit-train", "autoinit++" (activations take
+        their mean off) or "autoinit-paper" (the paper's own formulas).
     inputs: as for `autoinit.plan`. LSUV wants a real batch.
     options: of `autoinit.plan` for AutoInit's variants, of `autoinit.baselines.lsuv` for LSUV; the others have none.
     """

@@ -57,12 +57,38 @@ def test_activation_classes_and_channels(name: str) -> None:
             [(3, 6), (3, 5)],
             (3, 5, 11),
         ),
+        (
+            lambda: models.GPT(vocabulary=11, width=16, depth=1, heads=2, length=6, tied=False, rotary=False),
+            [(3, 5)],
+            (3, 5, 11),
+        ),
+        (lambda: models.RecurrentLanguageModel("gru", vocabulary=11, width=4, depth=1), [(3, 6)], (3, 6, 11)),
+        (lambda: models.TextEncoder(vocabulary=11, width=8, depth=1, heads=2, length=6, classes=7), [(3, 5)], (3, 7)),
         (lambda: models.RecurrentClassifier("gru", vocabulary=11, width=4, depth=1, classes=7), [(3, 6)], (3, 7)),
     ],
 )
 def test_tokens(build: Callable[[], nn.Module], inputs: list[Any], shape: tuple[int, ...]) -> None:
     with torch.no_grad():
         assert build().eval()(*(torch.zeros(one, dtype=torch.long) for one in inputs)).shape == shape
+
+
+@pytest.mark.parametrize("rotary", [True, False])
+def test_tokens_see_none_behind_them_and_know_their_places(rotary: bool) -> None:
+    torch.manual_seed(0)
+    model = models.GPT(vocabulary=11, width=16, depth=2, heads=2, length=6, tied=False, rotary=rotary)
+    tokens = torch.tensor([[1, 2, 3, 4, 5], [1, 2, 3, 4, 9], [2, 1, 3, 4, 5]])
+    one, other, swapped = model(tokens)
+    torch.testing.assert_close(one[:4], other[:4])
+    assert not torch.allclose(one[4], other[4]) and not torch.allclose(one[4], swapped[4])
+    assert model.head.weight is not model.embedding.weight
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_norms_in_front_or_behind(first: bool) -> None:
+    """Behind the sums there is one in front of the head already, in front of the branches one is added."""
+    model = models.TextEncoder(vocabulary=11, width=8, depth=2, heads=2, norm_first=first)
+    norms = sum(isinstance(layer, nn.LayerNorm) for layer in model.modules())
+    assert norms == (5 if first else 4)
 
 
 @pytest.mark.parametrize(("depth", "layers"), [(1, 1), (5, 5)])

@@ -25,10 +25,11 @@ from .mobilenet import mobilenet
 from .plain_cnn import plain_cnn
 from .poolformer import poolformer
 from .preactivation_resnet import preactivation_resnet
-from .recurrent import RecurrentClassifier
+from .recurrent import RecurrentClassifier, RecurrentLanguageModel
 from .resnet import resnet50
 from .se_resnet import se_resnet
 from .sequence_to_sequence import SequenceToSequence
+from .text_encoder import TextEncoder
 from .unet import UNet
 from .vision_transformer import VisionTransformer
 
@@ -39,7 +40,9 @@ __all__ = [
     "PAPER",
     "MlpMixer",
     "RecurrentClassifier",
+    "RecurrentLanguageModel",
     "SequenceToSequence",
+    "TextEncoder",
     "UNet",
     "VisionTransformer",
     "activation_maker",

@@ -1,4 +1,4 @@
-"""A causal decoder in today's form: RMSNorm, rotary positions, SwiGLU, tied embeddings."""
+"""A causal decoder in today's form: RMSNorm, SwiGLU, and as a rule rotary positions and tied embeddings."""
 
 from __future__ import annotations
 
@@ -11,39 +11,64 @@ from .transformer_block import TransformerBlock
 
 
 class GPT(nn.Module):
-    """Token indices to next-token logits; the output projection is the embedding table.
+    """Token indices to next-token logits.
 
     length: of the longest sequence.
+    tied: the output projection is the embedding table, else a weight of its own.
+    rotary: queries and keys are turned by their positions, else a learned table of positions is added to the tokens.
     """
 
     cos: Tensor
     sin: Tensor
 
     def __init__(
-        self, *, vocabulary: int = 512, width: int = 256, depth: int = 8, heads: int = 4, length: int = 64
+        self,
+        *,
+        vocabulary: int = 512,
+        width: int = 256,
+        depth: int = 8,
+        heads: int = 4,
+        length: int = 64,
+        tied: bool = True,
+        rotary: bool = True,
     ) -> None:
         super().__init__()
 
         def block() -> nn.Module:
-            attention = RotaryAttention(width, width, heads, bias=False)
+            attention = (RotaryAttention if rotary else CausalAttention)(width, width, heads, bias=False)
             return TransformerBlock((nn.RMSNorm(width), nn.RMSNorm(width)), attention, SwiGLU(width, 8 * width // 3))
 
         self.embedding = nn.Embedding(vocabulary, width)
+        self.positions = None if rotary else nn.Embedding(length, width)
         self.blocks = nn.ModuleList(block() for _ in range(depth))
         self.norm = nn.RMSNorm(width)
         self.head = nn.Linear(width, vocabulary, bias=False)
-        self.head.weight = self.embedding.weight
-        cos, sin = rotary_tables(length, width // heads)
-        self.register_buffer("cos", cos, persistent=False)
-        self.register_buffer("sin", sin, persistent=False)
+        if tied:
+            self.head.weight = self.embedding.weight
+        if rotary:
+            cos, sin = rotary_tables(length, width // heads)
+            self.register_buffer("cos", cos, persistent=False)
+            self.register_buffer("sin", sin, persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
         length = tokens.shape[1]
         x = self.embedding(tokens)
+        tables: tuple[Tensor, ...] = ()
+        if self.positions is None:
+            tables = self.cos[:length], self.sin[:length]
+        else:
+            x = x + self.positions(torch.arange(length, device=tokens.device))
         for block in self.blocks:
-            x = block(x, self.cos[:length], self.sin[:length])
+            x = block(x, *tables)
         out: Tensor = self.head(self.norm(x))
         return out
+
+
+class CausalAttention(SelfAttention):
+    """A token sees itself and those before it."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.output(functional.scaled_dot_product_attention(*self.parts(tokens), is_causal=True))
 
 
 class RotaryAttention(SelfAttention):
