@@ -69,7 +69,8 @@ class Orthogonal:
         groups, own = np.divmod(rows, self.rows)
         if self.n <= SMALL:
             whole = _factors(self.key, self.groups, self.k, self.n)
-            made = whole[groups[:, None], *((own[:, None], columns) if self.wide else (columns, own[:, None]))]
+            vector, place = (own[:, None], columns) if self.wide else (columns, own[:, None])
+            made = whole[groups[:, None], vector, place]
         else:
             made = np.empty((rows.size, columns.size), dtype=np.float32)
             for group in np.unique(groups):

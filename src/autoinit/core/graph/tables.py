@@ -1,6 +1,7 @@
 """Tables that are added to the data: learned positions, segments, biases of tokens.
 
-A parameter of several rows that is added to data as it is, cut out, moved, resized, or row by row as indices say. What is added to logits on their way to a softmax is none: it says who looks at whom.
+A parameter of several rows that is added to data as it is, cut out, moved, resized, or row by row as indices say. What
+is added to logits on their way to a softmax is none: it says who looks at whom.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class _Trunks(Walk):
     def _one_operand(self, index: int, node: Node) -> Value | None:
         """The operand that a call is made of, if its others are parameters and numbers."""
         data, spec = self.data(node), spec_of(node.op)
-        if len(data) != 1 or spec.source or spec.random and not spec.moves:
+        if len(data) != 1 or spec.source or (spec.random and not spec.moves):
             return None
         return data[0]
 
