@@ -7,7 +7,7 @@ from typing import Any
 
 from . import api
 from .core.inputs import Input
-from .core.options import DEFAULTS, DISTRIBUTIONS, Distribution
+from .core.options import DEFAULTS, DISTRIBUTIONS, VARIANCE, Distribution
 from .core.signal.signal import Signal, iid
 from .errors import OptionError
 from .plans import Plan
@@ -34,7 +34,7 @@ class AutoInit:
         input_data_mean: Any = 0.0,
         input_data_var: Any = 1.0,
         custom_distribution_estimators: Mapping[type, Estimator] | None = None,
-        signal_variance: float = DEFAULTS.variance,
+        signal_variance: float = VARIANCE,
         seed: int = DEFAULTS.seed,
     ) -> None:
         config = dict(weight_init_config or {})

@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from .. import __version__, api
-from ..core.options import DEFAULTS, GivenOptions
+from ..core.options import DEFAULTS, VARIANCE, GivenOptions
 from ..errors import AutoInitError
 from ..measurement import Measurement
 from ..names import shown
@@ -108,7 +108,7 @@ def _common(
 
 @app.command()
 def plan(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
     skip: Skip = None, only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None,
     plot: Plot = None, fail_on: Fail = FailOn.never,
@@ -127,7 +127,7 @@ def plan(
 
 @app.command()
 def check(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     evaluation: Evaluation = False, json_file: Json = None, html: Html = None, plot: Plot = None,
     fail_on: Fail = FailOn.never,
     preflight: Annotated[
@@ -156,7 +156,7 @@ def _preflight(model: str) -> None:
 
 @app.command()
 def measure(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
     repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
     html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
@@ -174,7 +174,7 @@ def measure(
 @app.command()
 def init(
     model: Model, output: Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .keras or .weights.h5")],
-    inputs: Inputs = None, batch: Batch = 64, variance: Variance = DEFAULTS.variance,
+    inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
     skip: Skip = None, only: Only = None, center: Centring = None,
 ) -> None:  # fmt: skip

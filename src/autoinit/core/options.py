@@ -23,6 +23,7 @@ DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 CENTRES: tuple[Centre | None, ...] = (None, *get_args(Centre))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-20, 1e20
 """Beyond these, signals or their squares leave the range of single precision."""
+VARIANCE = 1.0
 LARGEST_SEED = 2**63 - 1
 
 
@@ -30,7 +31,7 @@ LARGEST_SEED = 2**63 - 1
 class Options:
     """See `autoinit.plan` for their meaning."""
 
-    variance: float | Mapping[str, float] = 1.0
+    variance: float | Mapping[str, float] = VARIANCE
     distribution: Distribution = "truncated_normal"
     residual: Residual | None = None
     tables: Tables = "kept"

@@ -17,7 +17,7 @@ from keras.src.initializers.random_initializers import compute_fans
 from numpy.typing import NDArray
 
 from ..core.drawing import Draw
-from ..core.options import DEFAULTS, Distribution, Options, read_options
+from ..core.options import DEFAULTS, VARIANCE, Distribution, Options, read_options
 from ..core.plan.plan import ParameterPlan, PartPlan
 from ..core.plan.weights import c_strides
 from ..frontends.keras.apply import apply
@@ -40,7 +40,7 @@ class Initializer(keras.initializers.Initializer):
 
     def __init__(
         self,
-        variance: float = DEFAULTS.variance,
+        variance: float = VARIANCE,
         distribution: Distribution = DEFAULTS.distribution,
         seed: int | None = None,
     ) -> None:

@@ -106,7 +106,7 @@ class Orthogonal:
 @lru_cache(maxsize=8)
 def _cosines(n: int) -> Array:
     """sqrt(2/n) cos(pi m / 2n), m = 0 ... 4n - 1."""
-    return (np.cos(np.arange(4 * n) * (pi / (2 * n))) * (2 / n) ** 0.5).astype(np.float32)
+    return np.asarray(np.cos(np.arange(4 * n) * (pi / (2 * n))) * (2 / n) ** 0.5, np.float32)
 
 
 @lru_cache(maxsize=8)

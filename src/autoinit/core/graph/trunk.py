@@ -177,7 +177,7 @@ class _Trunks(Walk):
 
     def _between(self, branch: Value, fork: Value) -> set[int] | None:
         """The calls on the ways from `fork` to `branch`; None if there are none."""
-        end, known = self.index(fork), {}
+        end, known = self.index(fork), dict[int, bool]()
         order: list[int] = []
         waiting: list[int] = []
         heappush(waiting, -self.index(branch))

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ from .volatility import function_moments, function_volatility, sound_volatility
 
 if TYPE_CHECKING:
     from .columns import Columns
-    from .placed import Placed
 
 T = TypeVar("T")
 
@@ -59,6 +58,17 @@ class Fine(NamedTuple):
 
     signal: Signal
     groups: list[tuple[int, ...]]
+
+
+class PerPlace(Protocol):
+    """Sums of rows at places along an axis; `n`: rows per place."""
+
+    @property
+    def axis(self) -> int: ...
+    @property
+    def n(self) -> Array: ...
+    def scaled(self, factor: Array) -> Signal:
+        """With a factor per place."""
 
 
 class Signal:
@@ -88,7 +98,7 @@ class Signal:
         fine: Fine | None = None,
         logits: Signal | None = None,
         columns: Columns | None = None,
-        placed: Placed | None = None,
+        placed: PerPlace | None = None,
         function_of: tuple[Signal, Expr] | None = None,
     ) -> None:
         self.shape = tuple(int(n) for n in shape)
