@@ -87,7 +87,7 @@ def tied_tables(graph: Graph) -> set[str]:
     tables: set[str] = set()
     contracted: set[str] = set()
     for node in graph.nodes:
-        for slot in weight_slots(node):
+        for slot in range(len(node.inputs)) if spec_of(node.op).factors else weight_slots(node):
             ref = node.inputs[slot]
             if isinstance(ref, ParameterView):
                 (tables if spec_of(node.op).looks_up else contracted).add(ref.name)

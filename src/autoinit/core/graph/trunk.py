@@ -114,6 +114,9 @@ class _Trunks(Walk):
         early = 0 if self.index(starts[0]) <= self.index(starts[1]) else 1
         fork, skip, trunk = starts[early], Skip.IDENTITY, early
         between = self._between(pair[1 - early], fork)
+        while between is None and self.index(fork) in self.at:  # (x + f(x)) + g(x)
+            fork = self.at[self.index(fork)].fork
+            between = self._between(pair[1 - early], fork)
         if between is None or not any(self.is_weight(k) or self.is_norm(k) for k in between):
             found = self._projection(index, pair)
             if found is None:

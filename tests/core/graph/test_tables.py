@@ -1,0 +1,83 @@
+"""Tables that are added get the size of what they are added to, however they are written."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import autoinit
+from tests.core.graph.test_trunk import SHAPE, Net, linear
+
+
+def std(model: nn.Module, name: str, inputs: object = SHAPE, **options: object) -> float | None:
+    plan = autoinit.plan(model, inputs, warn=False, **{"tables": "matched", **options})  # type: ignore[arg-type]
+    parts = plan[name].parts
+    return parts[0].std if parts else None
+
+
+def small(*shape: int) -> nn.Parameter:
+    return nn.Parameter(torch.randn(*shape) * 0.02)
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.25])
+def test_positions_as_a_parameter(variance: float) -> None:
+    net = Net(lambda n, x: n.b(n.a(x) + n.positions), a=linear(), b=linear(), positions=small(1, 5, 8))
+    assert std(net, "positions", variance=variance) == pytest.approx(variance**0.5, rel=1e-6)
+    assert std(net, "positions", tables="kept") is None
+
+
+def test_cut_out_moved_and_resized() -> None:
+    def forward(n: Net, x: Tensor) -> Tensor:
+        table = F.interpolate(n.positions.transpose(1, 2), size=5, mode="linear").transpose(1, 2)
+        return n.b(3.0 * n.a(x) + table)
+
+    assert std(Net(forward, a=linear(), b=linear(), positions=small(1, 9, 8)), "positions") == pytest.approx(3.0)
+    cut = Net(lambda n, x: n.b(n.a(x) + n.positions[:, :5]), a=linear(), b=linear(), positions=small(1, 9, 8))
+    assert std(cut, "positions") == pytest.approx(1.0)
+
+
+def test_positions_as_an_embedding_follow_tokens_that_are_scaled() -> None:
+    class Tokens(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.tokens, self.positions, self.head = nn.Embedding(20, 8), nn.Embedding(5, 8), nn.Linear(8, 20)
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.head(self.tokens(x) * 8**0.5 + self.positions(torch.arange(x.shape[1])))
+
+    inputs = torch.randint(0, 20, (4, 5))
+    assert std(Tokens(), "positions.weight", inputs) == pytest.approx(8**0.5, rel=1e-6)
+    assert std(Tokens(), "tokens.weight", inputs) == pytest.approx(1.0, rel=1e-6)
+
+
+def test_tied_tokens_decide() -> None:
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.tokens, self.positions = nn.Embedding(20, 64), nn.Embedding(5, 64)
+            self.norm = nn.LayerNorm(64)
+
+        def forward(self, x: Tensor) -> Tensor:
+            y = self.norm(self.tokens(x) + self.positions(torch.arange(x.shape[1])))
+            return y @ self.tokens.weight.T
+
+    inputs = torch.randint(0, 20, (4, 5))
+    plan = autoinit.plan(Tied(), inputs, warn=False, tables="matched")
+    tokens, positions = (plan[f"{name}.weight"].parts[0].std for name in ("tokens", "positions"))
+    assert tokens == pytest.approx(64**-0.5, rel=1e-3)
+    assert positions == pytest.approx(tokens, rel=1e-3)
+
+
+def test_what_is_no_table() -> None:
+    def relative(n: Net, x: Tensor) -> Tensor:
+        return torch.softmax(n.a(x) @ n.b(x).transpose(1, 2) + n.table, -1) @ x
+
+    assert std(Net(relative, a=linear(), b=linear(), table=small(5, 5)), "table") is None
+    token = Net(lambda n, x: n.b(torch.cat([n.token.expand(4, -1, -1), n.a(x)], 1)), a=linear(), b=linear(),
+                token=small(1, 1, 8))  # fmt: skip
+    assert std(token, "token") is None
+    zero = Net(lambda n, x: n.b(n.a(x) + n.z), a=linear(), b=linear(), z=nn.Parameter(torch.zeros(1, 5, 8)))
+    assert std(zero, "z") is None
+    assert std(zero, "z", keep_zeros=False) == pytest.approx(1.0)

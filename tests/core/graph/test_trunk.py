@@ -1,0 +1,236 @@
+"""Residual trunks are found however they are written, and nothing else is taken for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import autoinit
+from autoinit.core.graph.rewrite import rewritten
+from autoinit.core.graph.trunk import Addition, Norm, Skip, residual_additions
+from autoinit.core.options import Options
+from autoinit.errors import OptionError
+from autoinit.frontends.custom import CustomRules
+from autoinit.frontends.torch.inputs import call_arguments
+from autoinit.frontends.torch.walk import walk
+
+WIDTH, SHAPE = 8, (4, 5, 8)
+
+
+class Net(nn.Module):
+    """A function of a tensor that may ask for layers by name."""
+
+    def __init__(self, forward: Callable[..., Tensor], **layers: nn.Module | nn.Parameter) -> None:
+        super().__init__()
+        for name, layer in layers.items():
+            setattr(self, name, layer)
+        self._function = forward
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._function(self, x)
+
+
+def linear() -> nn.Linear:
+    return nn.Linear(WIDTH, WIDTH)
+
+
+def norm() -> nn.LayerNorm:
+    return nn.LayerNorm(WIDTH)
+
+
+def additions(model: nn.Module, shape: tuple[int, ...] = SHAPE) -> list[Addition]:
+    args, kwargs = call_arguments(shape, model)
+    graph, _ = walk(model, args, kwargs, Options(), CustomRules({}), centring=False)
+    feeding, _ = rewritten(graph)
+    return residual_additions(graph, feeding)
+
+
+def prenorm(depth: int) -> Net:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        for block in net.blocks:  # type: ignore[union-attr]
+            x = x + block(x)
+        return x
+
+    blocks = [nn.Sequential(norm(), linear(), nn.GELU(), linear()) for _ in range(depth)]
+    return Net(forward, blocks=nn.ModuleList(blocks))
+
+
+def test_prenorm() -> None:
+    found = additions(prenorm(6))
+    assert [(one.skip, one.norm, one.n, one.terms) for one in found] == [(Skip.IDENTITY, Norm.INSIDE, 6, 1)] * 6
+    assert [len(one.ends) for one in found] == [1] * 6
+    assert len({one.group for one in found}) == 1
+
+
+def test_postnorm() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        for layer, after in zip(net.layers, net.norms, strict=True):  # type: ignore[call-overload, arg-type]
+            x = after(x + layer(x))
+        return x
+
+    net = Net(forward, layers=nn.ModuleList(linear() for _ in range(4)), norms=nn.ModuleList(norm() for _ in range(4)))
+    assert [(one.norm, one.n) for one in additions(net)] == [(Norm.AFTER, 4)] * 4
+
+
+def test_without_norm_every_weight_has_its_depth() -> None:
+    net = Net(lambda n, x: x + n.c(F.relu(n.b(F.relu(n.a(x))))), a=linear(), b=linear(), c=linear())
+    (one,) = additions(net)
+    assert one.norm is Norm.NONE
+    assert [depth for _, depth in one.weights] == [1, 2, 3]
+
+
+def test_branch_that_ends_in_a_norm() -> None:
+    (one,) = additions(Net(lambda n, x: x + n.n(n.a(x)), a=linear(), n=norm()))
+    assert (one.norm, one.ends) == (Norm.END, ())
+
+
+@pytest.mark.parametrize("written", ["after", "inside"])
+def test_parallel_branches_count_each(written: str) -> None:
+    def forward(n: Net, x: Tensor) -> Tensor:
+        y = n.n(x)
+        return x + n.a(y) + n.b(y) if written == "after" else x + (n.a(y) + n.b(y))
+
+    found = additions(Net(forward, a=linear(), b=linear(), n=norm()))
+    assert sum(one.terms for one in found) == 2
+    assert {one.n for one in found} == {2}
+    assert sum(len(one.ends) for one in found) == 2
+
+
+def test_projection() -> None:
+    class Block(nn.Module):
+        def __init__(self, inner: int, outer: int) -> None:
+            super().__init__()
+            self.a, self.b = nn.Conv2d(inner, outer, 3, 2, 1), nn.Conv2d(outer, outer, 3, 1, 1)
+            self.skip = nn.Conv2d(inner, outer, 1, 2)
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = F.relu(x)
+            return self.skip(x) + self.b(F.relu(self.a(x)))
+
+    net = nn.Sequential(nn.Conv2d(3, 8, 3), Block(8, 8), Block(8, 16))
+    assert [(one.skip, one.trunk, one.n) for one in additions(net, (2, 3, 16, 16))] == [(Skip.PROJECTION, 0, 2)] * 2
+
+
+def test_shared_block_counts_every_use() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        for _ in range(4):
+            x = x + net.a(net.n(x))
+        return x
+
+    assert [one.n for one in additions(Net(forward, a=linear(), n=norm()))] == [4] * 4
+
+
+def test_looks_through_moves_dropout_gates_numbers_and_gains() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        y = net.a(net.n(x)).transpose(1, 2).reshape(4, 40)
+        y = F.dropout(y, 0.1, net.training).reshape(4, 8, 5).transpose(1, 2)
+        y = y * torch.sigmoid(net.gate(x))
+        return x + 0.5 * (net.gamma * y)
+
+    net = Net(forward, a=linear(), gate=linear(), n=norm(), gamma=nn.Parameter(torch.full((8,), 0.2)))
+    (one,) = additions(net)
+    (end,) = one.ends
+    assert (end.number, [view.name for view in end.gains]) == (0.5, ["gamma"])
+
+
+def test_weight_computed_in_forward_is_an_end() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        w = net.w - net.w.mean(1, keepdim=True)
+        return x + F.linear(x, w / w.std(1, keepdim=True))
+
+    (one,) = additions(Net(forward, w=nn.Parameter(torch.randn(8, 8))))
+    assert len(one.ends) == 1
+
+
+def rotary(net: Net, x: Tensor) -> Tensor:
+    y = net.a(x)
+    angle = torch.arange(5.0)[:, None] * torch.ones(8)
+    return y * angle.cos() + torch.cat([-y[..., 4:], y[..., :4]], -1) * angle.sin()
+
+
+def gelu_by_hand(net: Net, x: Tensor) -> Tensor:
+    y = net.a(x)
+    return 0.5 * y * (1 + torch.tanh(0.8 * (y + 0.044715 * y**3)))
+
+
+def logits(net: Net, x: Tensor) -> Tensor:
+    q, k = net.a(x), net.b(x)
+    return torch.softmax(q @ k.transpose(1, 2) + (q @ net.a(k).transpose(1, 2)), -1) @ x
+
+
+def pyramid(net: Net, x: Tensor) -> Tensor:
+    deep = net.b(F.relu(net.a(x)))
+    return torch.cat([net.c(x) + F.relu(net.d(deep)), deep], -1)
+
+
+def channels_apart(net: Net, x: Tensor) -> Tensor:
+    y = net.a(x)
+    one, two = y[..., :4], y[..., 4:]
+    return torch.cat([one, two + F.relu(net.e(one))], -1)
+
+
+def two_towers(net: Net, x: Tensor) -> Tensor:
+    return net.a(x) + net.b(x)
+
+
+@pytest.mark.parametrize("function", [rotary, gelu_by_hand, logits, pyramid, channels_apart, two_towers])
+def test_no_trunk(function: Callable[..., Tensor]) -> None:
+    layers = {name: linear() for name in "abcd"}
+    assert additions(Net(function, e=nn.Linear(4, 4), **layers)) == []
+
+
+def targets(model: nn.Module, **options: object) -> dict[str, float | None]:
+    plan = autoinit.plan(model, SHAPE, warn=False, **options)  # type: ignore[arg-type]
+    return {row.weight: row.target for row in plan.tensors if row.weight}
+
+
+def test_the_last_weight_of_a_branch_gets_its_share() -> None:
+    found = targets(prenorm(6), residual="depth")
+    assert {k: v for k, v in found.items() if ".3.weight" in k} == {
+        f"blocks.{k}.3.weight": pytest.approx(1 / 6) for k in range(6)
+    }
+    assert {v for k, v in found.items() if ".1.weight" in k} == {1.0}
+    assert set(targets(prenorm(6)).values()) == {1.0}
+
+
+def test_without_norm_the_share_is_spread() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        x = net.stem(x)
+        for block in net.blocks:  # type: ignore[union-attr]
+            x = x + block(x)
+        return x
+
+    blocks = nn.ModuleList(nn.Sequential(nn.ReLU(), linear(), nn.ReLU(), linear()) for _ in range(4))
+    found = targets(Net(forward, stem=linear(), blocks=blocks), residual="depth")
+    for k in range(4):
+        assert found[f"blocks.{k}.1.weight"] == pytest.approx(4**-0.5)
+        assert found[f"blocks.{k}.3.weight"] == pytest.approx(1 / 4)
+
+
+def test_what_the_branch_is_multiplied_with_counts() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        for k, block in enumerate(net.blocks):  # type: ignore[arg-type]
+            x = x + (0.5 if k % 2 else 0.1) * block(x)
+        return x
+
+    blocks = nn.ModuleList(nn.Sequential(norm(), linear()) for _ in range(8))
+    found = targets(Net(forward, blocks=blocks), residual="depth")
+    assert found["blocks.1.1.weight"] == pytest.approx(1 / (8 * 0.25))
+    assert found["blocks.0.1.weight"] == 1.0  # 0.1² is less than 1/8 already
+
+
+def test_variance_by_name() -> None:
+    found = targets(prenorm(2), variance={"blocks.0.*": 0.5, "blocks.1.3": 0.25, "*": 2.0})
+    names = [f"blocks.{block}.{layer}.weight" for block in (0, 1) for layer in (1, 3)]
+    assert found == dict(zip(names, (0.5, 0.5, 2.0, 0.25), strict=True))
+
+
+def test_variance_by_name_is_checked() -> None:
+    with pytest.raises(OptionError, match="variance"):
+        autoinit.plan(prenorm(1), SHAPE, variance={"a": -1.0})
+    with pytest.raises(OptionError, match="variance"):
+        autoinit.plan(prenorm(1), SHAPE, variance={})
