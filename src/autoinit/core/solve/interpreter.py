@@ -48,10 +48,16 @@ def propagate(
     tied, added = set() if check else tables, partners(graph, tables)
     targets = Targets(graph, feeding, options)
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
+    late: dict[str, float] = {}
     for _ in range(MOST_PASSES):
         run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts, targets)
+        run.late_tables = dict(late)
         outcome = run.run()
         changed = False
+        for name, size in run.late_tables.items():
+            other = outcome.signals.get(run.tables[name].other.id)
+            late[name] = other.second if other is not None and other.second > 0 else size
+            changed |= abs(late[name] - size) > 1e-6 * size
         for name in tied | run.decisions.drawn_later():
             parts = outcome.decisions.of[name].parts
             std = parts[0][1].std if parts else provisional[name]

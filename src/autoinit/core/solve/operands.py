@@ -34,6 +34,8 @@ class Operands:
         self.derived: dict[int, Derived] = {}
         self.constants = Constants()
         self.tables: dict[str, Table] = {}
+        self.late_tables: dict[str, float] = {}
+        """Second moments of tables that are used before what they are added to is known."""
         self.data: set[int] = set(inputs)
         """Values that depend on the model's inputs or on chance, and not on constants and parameters alone."""
         self.solved: set[int] = set()
@@ -75,7 +77,7 @@ class Operands:
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind in ("random", "constant"):
             return filled(view, part)
-        size = self.size_of_table(view.name) if why is None else None
+        size = self.size_of_table(view.name, default=1.0) if why is None else None
         if size is not None:
             table = whole(self.graph.parameters[view.name])
             decisions.store(table, Part(table, size**0.5), "set", "the size of what it is added to")
@@ -85,10 +87,17 @@ class Operands:
         unknown = 1.0 if slot in gain_slots(node) else 0.0
         return decisions.measured(view, unknown) if why is not None else decisions.as_it_is(view, unknown)
 
-    def size_of_table(self, name: str) -> float | None:
-        """Of a table that is added to something known: the second moment that it is to have."""
+    def size_of_table(self, name: str, default: float | None = None) -> float | None:
+        """Of a table that is added to something: the second moment that it is to have.
+
+        With a default, what it is added to may come later: then it is as in the last pass, or the default.
+        """
         table = self.tables.get(name)
-        other = None if table is None else self.signals.get(table.other.id)
+        if table is None:
+            return None
+        other = self.signals.get(table.other.id)
+        if other is None and default is not None:
+            return self.late_tables.setdefault(name, default)
         return other.second if other is not None and other.second > 0 else None
 
     def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
