@@ -111,8 +111,16 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     model: a torch.nn.Module, a Keras 3 model, or the config dict or JSON string of a Keras model.
     inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
         batch only mean, variance and axis correlations are used.
-    variance: the variance every weight layer's output gets (the paper's nu; default 1).
+    recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
+        "train": orthogonal weights, ``residual="depth"``, ``tables="matched"``.
+    variance: the variance every weight layer's output gets (the paper's nu; default 1); or one for each name pattern,
+        ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer.
     distribution: "truncated_normal" (default), "normal", "uniform" or "orthogonal".
+    residual: what the branches of a residual trunk with n additions add to it: None (default): each as much as any
+        layer; "depth": 1/n of that, at the last weight of a branch that has a norm, or spread over its weights; "zero":
+        nothing, the last weight, or the gain of the norm that a branch ends in, begins at zero.
+    tables: parameters that are added to the signal (learned positions): "kept" (default), or "matched" to the size of
+        what they are added to.
     seed: for drawing the weights.
     training: analyse in training mode (default) or evaluation mode.
     skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.

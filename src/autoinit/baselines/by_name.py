@@ -21,7 +21,7 @@ class SchemeOptions(OptionsButSeed, LsuvOptions, total=False):
 
 AUTOINIT: dict[str, OptionsButSeed] = {
     "autoinit": {},
-    "autoinit-train": {},
+    "autoinit-train": {"recipe": "train"},
     "autoinit++": {"center": "activation"},
     "autoinit-paper": {"rules": paper},
 }

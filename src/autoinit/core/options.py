@@ -17,6 +17,7 @@ from .checks import brief, real, whole
 
 Distribution = Literal["truncated_normal", "normal", "uniform", "orthogonal"]
 Centre = Literal["bias", "activation"]
+Recipe = Literal["paper", "train"]
 Residual = Literal["depth", "zero"]
 Tables = Literal["matched", "kept"]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
@@ -31,6 +32,7 @@ LARGEST_SEED = 2**63 - 1
 class Options:
     """See `autoinit.plan` for their meaning."""
 
+    recipe: Recipe = "paper"
     variance: float | Mapping[str, float] = VARIANCE
     distribution: Distribution = "truncated_normal"
     residual: Residual | None = None
@@ -57,11 +59,17 @@ class Options:
 
 
 DEFAULTS = Options()
+RECIPES: Mapping[Recipe, Mapping[str, Any]] = {
+    "paper": {},
+    "train": {"distribution": "orthogonal", "residual": "depth", "tables": "matched"},
+}
+"""Named sets of options; what is given beside one wins."""
 
 
 class OptionsButSeed(TypedDict, total=False):
     """What users may give, for functions that take the seed in another place."""
 
+    recipe: Recipe
     variance: float | Mapping[str, float]
     distribution: Distribution
     residual: Residual | None
@@ -114,7 +122,7 @@ def read_options(given: Mapping[str, Any]) -> Options:
             received = f"{name}={brief(given[name])}"
             raise OptionError(f"unknown option '{name}'", where="options", received=received, fix=hint)
     values = {name: _READERS[name](name, value) if name in _READERS else value for name, value in given.items()}
-    return Options(**values)
+    return Options(**{**RECIPES[values.get("recipe", DEFAULTS.recipe)], **values})
 
 
 def read_seed(value: Any, name: str = "seed") -> int:
@@ -191,6 +199,7 @@ def _one_of(*allowed: str | None) -> Callable[[str, Any], Any]:
 
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
+    "recipe": _one_of(*get_args(Recipe)),
     "variance": _variances,
     "distribution": _one_of(*DISTRIBUTIONS),
     "residual": _one_of(None, *get_args(Residual)),

@@ -17,6 +17,7 @@ from autoinit.errors import OptionError
 from autoinit.frontends.custom import CustomRules
 from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.frontends.torch.walk import walk
+from autoinit.report.data import layer_rows
 
 WIDTH, SHAPE = 8, (4, 5, 8)
 
@@ -221,6 +222,37 @@ def test_what_the_branch_is_multiplied_with_counts() -> None:
     found = targets(Net(forward, blocks=blocks), residual="depth")
     assert found["blocks.1.1.weight"] == pytest.approx(1 / (8 * 0.25))
     assert found["blocks.0.1.weight"] == 1.0  # 0.1² is less than 1/8 already
+
+
+def test_zero_ends() -> None:
+    model = prenorm(3)
+    plan = autoinit.initialize(model, SHAPE, residual="zero", warn=False)
+    x = torch.randn(SHAPE)
+    torch.testing.assert_close(model(x), x)
+    assert plan["blocks.1.3.weight"].action == "zero" and plan["blocks.1.1.weight"].action == "set"
+    normed = Net(lambda n, x: x + n.n(n.a(x)), a=linear(), n=norm())
+    autoinit.initialize(normed, SHAPE, residual="zero", warn=False)
+    torch.testing.assert_close(normed(x), x)
+    assert float(normed.a.weight.detach().std()) > 0  # type: ignore[union-attr, operator]
+
+
+def test_check_does_not_call_our_own_plan_vanishing() -> None:
+    model = prenorm(24)
+    autoinit.initialize(model, SHAPE, recipe="train", warn=False)
+    report = autoinit.check(model, SHAPE, warn=False)
+    rows = layer_rows(report)
+    assert len(rows) == 48 and {row.verdict for row in rows} == {"ok"}
+
+
+def test_a_recipe_is_a_set_of_options() -> None:
+    trained, own = autoinit.plan(prenorm(2), SHAPE, recipe="train"), autoinit.plan(
+        prenorm(2), SHAPE, residual="depth", tables="matched", distribution="orthogonal"
+    )
+    assert trained.parameters == own.parameters
+    assert trained.distribution == "orthogonal"
+    beside = autoinit.plan(prenorm(2), SHAPE, recipe="train", distribution="normal", residual=None)
+    assert beside.distribution == "normal"
+    assert {row.target for row in beside.tensors if row.weight} == {1.0}
 
 
 def test_variance_by_name() -> None:

@@ -75,6 +75,8 @@ class Addition:
     """How many terms the branch is a sum of."""
     ends: tuple[End, ...]
     """The weights that the terms end in; fewer than `terms` where one ends otherwise."""
+    norms: tuple[int, ...]
+    """The norms that others end in."""
     fork: Value
     """What the branch is made of."""
     weights: tuple[tuple[int, int], ...]
@@ -130,14 +132,15 @@ class _Trunks(Walk):
     ) -> Addition:
         terms = list({end and end.node: end for end in self._terms(branch, fork)}.values())
         ends = tuple(end for end in terms if end is not None and self.is_weight(end.node))
-        norms = {k for k in between if self.is_norm(k)}
-        if norms & {end.node for end in terms if end is not None}:
+        last = tuple(end.node for end in terms if end is not None and self.is_norm(end.node))
+        if last:
             norm = Norm.END
-        elif norms:
+        elif any(map(self.is_norm, between)):
             norm = Norm.INSIDE
         else:
             norm = Norm.AFTER if self.is_normed(index) else Norm.NONE
-        return Addition(index, slot, skip, norm, len(terms), ends, fork, tuple(sorted(self._depths(between).items())))
+        weights = tuple(sorted(self._depths(between).items()))
+        return Addition(index, slot, skip, norm, len(terms), ends, last, fork, weights)
 
     def _projection(self, index: int, pair: list[Value]) -> tuple[Value, int, set[int]] | None:
         """(what both come from, the trunk's operand, the calls of the branch)."""

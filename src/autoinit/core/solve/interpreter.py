@@ -46,7 +46,7 @@ def propagate(
     feeding, layouts = rewritten(graph)
     tables = tied_tables(graph)
     tied, added = set() if check else tables, partners(graph, tables)
-    targets = Targets(graph, feeding, options)
+    targets = Targets(graph, feeding, options, check)
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     late: dict[str, float] = {}
     for _ in range(MOST_PASSES):
@@ -85,7 +85,7 @@ class Propagation(Operands):
         super().__init__(graph, inputs, options, Decisions(graph, options, check, provisional))
         self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
         self.provisional, self.partners, self.targets = provisional, added, targets
-        self.tables = targets.tables
+        self.tables, self.zeros = targets.tables, targets.zeros
         self.outcome = Outcome(self.signals, self.decisions, self.decisions.notes)
         self._once: dict[Hashable, Signal] = {}
         self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
@@ -188,6 +188,7 @@ class Propagation(Operands):
         self.decisions.measure_centres()
         if self.check:
             self._expect_of_partners()
+            self._expect_of_branches()
         self.centres.report(self.outcome)
         for index, node in enumerate(self.graph.nodes):
             self.decisions.index = index
@@ -280,6 +281,10 @@ class Propagation(Operands):
             return fresh(ref).scaled(self.provisional[ref.name])
         if len({view.name for view in part.weights}) == 1:
             self.outcome.made_of[index] = part.weights[0].name
+        if index in self.zeros:
+            for view in part.weights:
+                self.set_to_zero(view)
+            return part.signal(self.decisions.assignment({}))
         rows, groups = weight_rows(node, slot)
         target = self._target(node, ref, part)
         before = {v: self.decisions.scale(v) for v in part.views}
@@ -300,6 +305,14 @@ class Propagation(Operands):
             if name in tables and tied in tables:
                 second = self.signals[tables[tied][1].outputs[0].id].second
                 self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
+
+    def _expect_of_branches(self) -> None:
+        """Weights in residual branches may be as small as their share."""
+        for index in self.outcome.weight_nodes:
+            signal = self.signals.get(self.graph.nodes[index].outputs[0].id)
+            target = None if signal is None else self.targets.as_good(index, signal.second)
+            if target is not None:
+                self.outcome.weight_nodes[index] = target
 
     def _target(self, node: Node, ref: Reference, part: Derived) -> float:
         """The second moment that an output is to have: as planned, or that of what a table is added to."""

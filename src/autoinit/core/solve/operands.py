@@ -34,6 +34,8 @@ class Operands:
         self.derived: dict[int, Derived] = {}
         self.constants = Constants()
         self.tables: dict[str, Table] = {}
+        self.zeros: set[int] = set()
+        """Calls whose weights or gains begin at zero."""
         self.late_tables: dict[str, float] = {}
         """Second moments of tables that are used before what they are added to is known."""
         self.data: set[int] = set(inputs)
@@ -74,6 +76,8 @@ class Operands:
             if decisions.scale(view) is None:
                 decisions.store(view, Part(view, 0.0, "constant"), "zero", "biases start at zero")
             return constant(view.shape, 0.0)
+        if decisions.index in self.zeros and slot in gain_slots(node) and why is None:
+            self.set_to_zero(view)
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind in ("random", "constant"):
             return filled(view, part)
@@ -86,6 +90,11 @@ class Operands:
         decisions.keep(view.name, reason)
         unknown = 1.0 if slot in gain_slots(node) else 0.0
         return decisions.measured(view, unknown) if why is not None else decisions.as_it_is(view, unknown)
+
+    def set_to_zero(self, view: ParameterView) -> None:
+        """The end of a residual branch, unless something else decided it."""
+        if self.decisions.scale(view) is None:
+            self.decisions.store(view, Part(view, 0.0, "constant"), "zero", "the end of a residual branch")
 
     def size_of_table(self, name: str, default: float | None = None) -> float | None:
         """Of a table that is added to something: the second moment that it is to have.

@@ -3,7 +3,8 @@
 The user's variance, by name of the parameter or its layer; and along a residual trunk of n terms a share of it
 (`residual="depth"`): n branches of the trunk's own size would leave it 1/(n + 1) of what it began with. A branch with a
 norm on its way gets 1/n at its last weight; the scale of one without any norm is spread over its m weights, the k-th of
-which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts.
+which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts. With
+`residual="zero"` the last weights, or the gains of the norms that a branch ends in, begin at zero.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ Measured = Callable[[ParameterView], Signal]
 class Targets:
     """Shares of the variance by call, and variances by name."""
 
-    def __init__(self, graph: Graph, feeding: Feeding, options: Options) -> None:
+    def __init__(self, graph: Graph, feeding: Feeding, options: Options, check: bool) -> None:
         self.graph, self.options, self.additions = graph, options, residual_additions(graph, feeding)
         matched = added_tables(graph, feeding) if options.tables == "matched" else []
         self.tables: dict[str, Table] = {table.name: table for table in matched}
         self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}
         self.zeros: set[int] = set()
-        """Calls whose weights are to be zero."""
-        for one in self.additions if options.residual == "depth" else ():
+        """Calls whose weights (of norms: gains) are to be zero."""
+        for one in self.additions if check or options.residual == "depth" else ():
             self._share(one)
         if options.residual == "zero":
-            self.zeros = {end.node for one in self.additions for end in one.ends}
+            self.zeros = {k for one in self.additions for k in (*one.norms, *(end.node for end in one.ends))}
 
     def _share(self, one: Addition) -> None:
         if one.norm is Norm.END or one.n < 2:
@@ -53,6 +54,13 @@ class Targets:
         for gain in gains:
             share /= max(measured(gain).second, 1e-12)
         return self.variance(names) * min(share, 1.0)
+
+    def as_good(self, node: int, second: float) -> float | None:
+        """Of a weight in a branch as it is: all from its share to the whole variance is right; None elsewhere."""
+        if node not in self._shares or not second > 0.0:
+            return None
+        most = self.variance(())
+        return min(max(second, most * min(self._shares[node][0], 1.0)), most)
 
     def variance(self, names: tuple[str, ...]) -> float:
         given = self.options.variance
