@@ -40,7 +40,7 @@ MAPS: dict[str, tuple[Linear, np.ndarray]] = {
 @pytest.mark.parametrize("name", MAPS)
 def test_moments_of_all_pairs_of_places(name: str, profile: np.ndarray | None) -> None:
     linear, A = MAPS[name]
-    mean, K = 0.4, np.array([[1.0, 0.7], [0.5, 0.3]])  # another axis is left alone
+    mean, K = 0.4, np.array([[1.0, 0.5], [0.4, 0.2]])  # another axis is left alone
     q = np.ones(N) if profile is None else np.sqrt(profile)
     made = mapped_along(Signal((3, N), mean, K, profiles=(None, profile)), {1: linear})
     assert made.shape == (3, len(A))
@@ -66,3 +66,9 @@ def test_axes_one_after_the_other() -> None:
 def test_nothing_becomes_nothing() -> None:
     x = Signal((0, 3), 1.0, np.ones((2, 2)))
     assert mapped_along(x, {0: copies(np.arange(0)), 1: running}).shape == (0, 3)
+
+
+def test_no_pair_of_places_is_more_alike_than_an_entry_to_itself() -> None:
+    """Two live places of four: moments that do not know of it would say three times as much for a pair of them."""
+    x = Signal((4,), 0.0, np.array([1.0, 0.6]), profiles=(np.array([2.0, 2.0, 0.0, 0.0]),))
+    np.testing.assert_allclose(mapped_along(x, {0: copies(np.arange(2))}).K, [2.0, 2.0])

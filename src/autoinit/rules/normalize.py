@@ -29,7 +29,7 @@ from scipy import special
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import apart, at_same, averaged_over, placed, transform
+from ..core.signal.axis_maps import apart, at_same, averaged_over, levelled, placed, transform
 from ..core.signal.broadcast import aligned
 from ..core.signal.measured import from_array
 from ..core.signal.merged_axes import fine_of, finely, merged
@@ -81,7 +81,9 @@ def by_own_statistics(
         return constant(x.shape, 0.0)
     kept = set(axes) | ({channel} if groups else set())
     profiles: Profiles = tuple(p if i in kept else None for i, p in enumerate(x.profiles))
-    K = _levelled(K, mean, [None if i in kept else p for i, p in enumerate(x.profiles)])
+    for i, p in enumerate(x.profiles):  # places with statistics of their own are brought to one scale
+        if p is not None and i not in kept:
+            K = levelled(K - mean * mean, i, p) + mean * mean
     made = Signal(x.shape, mean, K, profiles=profiles,
                   deficiency=x.deficiency, volatility=_steadied(x, (*axes, channel) if groups else axes))  # fmt: skip
     found = fine_of(x)
@@ -101,23 +103,6 @@ def _steadied(x: Signal, axes: tuple[int, ...]) -> Array | None:
     steady = np.array(V - averaged_over(V, axes, x.shape))
     steady.flat[0] = max(float(np.max(steady.ravel()[1:], initial=0.0)), 0.0)  # each feature has one scale now
     return steady
-
-
-def _levelled(K: Array, mean: float, profiles: list[Array | None]) -> Array:
-    """Places of unequal scale are each brought to scale one: a pair gains by 1/(q q') over the mean of that.
-
-    Here q is the square root of the profile (exact if the covariance of two places follows their scales).
-    """
-    C = K - mean * mean
-    for axis, p in enumerate(profiles):
-        if p is None or p.size < 2:
-            continue
-        q = np.sqrt(np.maximum(p, 0.0))
-        pairs = apart(q, q)
-        if pairs > 0.0:
-            same, other = K_axes.same(C, axis), K_axes.different(C, axis)
-            C = np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
-    return C + mean * mean
 
 
 def _normalised(

@@ -11,7 +11,7 @@ with Q = sum a^2, R = sum of squared row totals, C = sum of squared column total
 every window, stride, dilation, border and overlap. E[y_o^2] of single places is the profile of the output.
 
 Entries of unequal size along the axis (a profile p) have amplitudes q = sqrt(p): a_oi q_i takes the place of a_oi,
-and moments of different places, which are averages over pairs, count per mean of q_i q_j.
+and moments of different places, which are averages over pairs, are `levelled` first.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from . import axes as K_axes
 from .profiles import Array
 from .signal import Signal
 
@@ -40,12 +41,12 @@ class Totals(NamedTuple):
     rows: Array
     columns: Array
 
-    def matrix(self, pairs: float = 1.0) -> Array:
-        """That of the module's text; `pairs`: the mean of q_i q_j over different inputs."""
+    def matrix(self) -> Array:
+        """That of the module's text."""
         n, total = self.squares.size, float(self.rows.sum())
         q, r, c = float(self.squares.sum()), float(self.rows @ self.rows), float(self.columns @ self.columns)
         other = max(n * (n - 1.0), 1.0)
-        return np.array([[q / n, (r - q) / n / pairs], [(c - q) / other, (total**2 - r - c + q) / other / pairs]])
+        return np.array([[q / n, (r - q) / n], [(c - q) / other, (total**2 - r - c + q) / other]])
 
 
 Linear = Callable[[Array], Totals]
@@ -99,13 +100,24 @@ def mapped_along(x: Signal, maps: Mapping[int, Linear]) -> Signal:
         if not n or not made.rows.size:
             profiles[axis] = None
             continue
-        pairs = 1.0 if p is None else max(apart(q, q), 1e-12)
+        K = K if p is None else levelled(K, axis, p)
         alone, other = K.flat[0], float(K.reshape(2**axis, 2, -1)[0, 1, 0])
-        level = made.squares * alone + (np.square(made.rows) - made.squares) * other / pairs
+        level = made.squares * alone + (np.square(made.rows) - made.squares) * other
         profiles[axis] = level / level.mean() if np.ptp(level) > 1e-9 * level.mean() else None
-        K = transform(K, axis, made.matrix(pairs))
+        K = transform(K, axis, made.matrix())
         mean *= float(made.rows.mean() / q.mean())
     return Signal(shape, mean, K, profiles=tuple(profiles))
+
+
+def levelled(K: Array, axis: int, p: Array) -> Array:
+    """Places of unequal scale each brought to scale one: a pair counts per mean of q_i q_j, and no pair is more alike
+    than an entry is to itself (exact if the moment of two places follows their scales)."""
+    q = np.sqrt(np.maximum(p, 0.0))
+    pairs = apart(q, q)
+    if p.size < 2 or pairs <= 0.0:
+        return K
+    same, other = K_axes.same(K, axis), K_axes.different(K, axis)
+    return np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
 
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:
