@@ -198,6 +198,16 @@ def test_the_last_weight_of_a_branch_gets_its_share() -> None:
     assert set(targets(prenorm(6)).values()) == {1.0}
 
 
+def test_the_plan_says_where_the_trunk_is() -> None:
+    plan = autoinit.plan(prenorm(6), (64, 5, 8), residual="depth", warn=False)
+    rows = plan.residual
+    assert [(row.n, row.trunk, row.skip, row.norm) for row in rows] == [(6, 0, "identity", "inside")] * 6
+    assert [row.ends for row in rows] == [[f"blocks.{k}.3.weight"] for k in range(6)]
+    assert [row.share for row in rows] == pytest.approx([(1 / 6) / (1 + (k + 1) / 6) for k in range(6)], rel=1e-6)
+    assert all(plan.tensors[row.tensor].op.endswith("add") for row in rows)
+    assert autoinit.Plan.from_dict(plan.to_dict()).residual == rows
+
+
 def test_without_norm_the_share_is_spread() -> None:
     def forward(net: Net, x: Tensor) -> Tensor:
         x = net.stem(x)

@@ -70,6 +70,7 @@ def check_all(plan: PlanData) -> None:
             raise _refused("there is one correlation for each axis", tensor.correlation, "tensors", k, "correlation")
     indices: list[tuple[int | None, Place]] = [(index, ("outputs", k)) for k, index in enumerate(plan.outputs)]
     indices += [(entry.layer, ("parameters", k, "layer")) for k, entry in enumerate(plan.parameters)]
+    indices += [(one.tensor, ("residual", k, "tensor")) for k, one in enumerate(plan.residual)]
     for index, place in indices:
         if index is not None and index >= len(plan.tensors):
             raise _refused(f"the plan has {len(plan.tensors)} tensors", index, *place)

@@ -123,6 +123,26 @@ class CenterPlan:
 
 
 @dataclass(slots=True)
+class ResidualPlan:
+    """An addition in which a branch comes back to its trunk."""
+
+    tensor: Size
+    """Index of the sum."""
+    trunk: Size
+    """Number of the trunk."""
+    n: Count
+    """Branches along the trunk."""
+    skip: str
+    """identity or projection."""
+    norm: str
+    """Where the branch is normalised: inside, end, after (the addition) or none."""
+    share: Prediction
+    """Of the sum's second moment: what the branch makes."""
+    ends: list[str] = field(default_factory=list)
+    """The weights that the branch ends in."""
+
+
+@dataclass(slots=True)
 class Note:
     """Something the reader should know: kind is warning, simulated, passed or info."""
 
@@ -151,6 +171,8 @@ class PlanData:
     """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations that `apply` centres (center="activation")."""
+    residual: list[ResidualPlan] = field(default_factory=list)
+    """Additions along residual trunks."""
     fills: list[str] = field(default_factory=list)
     """Parameters and buffers that had no memory when the plan was made, and get what their constructors write."""
 

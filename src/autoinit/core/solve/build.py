@@ -11,7 +11,7 @@ from ..graph.roles import weight_slots
 from ..graph.specs import spec_of
 from ..options import Options
 from ..plan.check import repeats
-from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, TensorPlan
+from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, ResidualPlan, TensorPlan
 from ..plan.weights import Part
 from ..signal.signal import Signal
 from ..signal.volatility import scatter
@@ -65,7 +65,25 @@ def build_plan(
         model=model, framework=framework, variance=_nominal(options), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=notes,
         outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
+        residual=_residual(graph, outcome, tensors, by_value),
     )  # fmt: skip
+
+
+def _residual(
+    graph: Graph, outcome: Outcome, tensors: list[TensorPlan], by_value: dict[int, int]
+) -> list[ResidualPlan]:
+    made = []
+    for one in outcome.additions:
+        node = graph.nodes[one.node]
+        branch, total = node.inputs[1 - one.trunk], node.outputs[0]
+        row, added = by_value.get(total.id), outcome.signals.get(branch.id) if isinstance(branch, Value) else None
+        if row is None or added is None:
+            continue
+        ends = [by_value.get(graph.nodes[end.node].outputs[0].id) for end in one.ends]
+        names = [tensors[k].weight for k in ends if k is not None]
+        share = added.second / tensors[row].second if tensors[row].second > 0 else 0.0
+        made.append(ResidualPlan(row, one.group, one.n, one.skip.value, one.norm.value, share, [n for n in names if n]))
+    return made
 
 
 def _nominal(options: Options) -> float:

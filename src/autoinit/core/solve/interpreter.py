@@ -69,7 +69,7 @@ def propagate(
         decision = outcome.decisions.of[name]
         if decision.action == "set":
             decision.reason = "output variance of the projection that the embedding table is tied to"
-    outcome.tied = frozenset(tables)
+    outcome.tied, outcome.additions = frozenset(tables), targets.additions
     run.review()
     return outcome
 

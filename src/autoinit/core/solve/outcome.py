@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..graph.trunk import Addition
 from ..plan.plan import CenterPlan
 from ..signal.signal import Signal
 from .policy import Decisions
@@ -35,3 +36,5 @@ class Outcome:
     """Embedding tables whose size a projection decides."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations whose mean is taken off."""
+    additions: list[Addition] = field(default_factory=list)
+    """Along residual trunks."""
