@@ -6,6 +6,7 @@ Those of whole axes are worked out with these kept at size 1, and reshaped after
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from ..core.gaussian.expression import apply
 from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import at_same, averaged_over, mapped_along, remaining, running
+from ..core.signal.axis_maps import Totals, at_same, averaged_over, mapped_along, remaining, running
 from ..core.signal.positive import exponential, is_nonnegative, mapped, shifted, sign_of, signed
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal, constant
@@ -178,11 +179,35 @@ def cumulative(node: Node, ctx: Context, x: Signal) -> Signal:
     if n <= 1:
         return x
     if kind == "sum":
-        return signed(mapped_along(x, {axis: remaining if node.attrs.get("remaining") else running}), sign_of(x))
+        if node.attrs.get("remaining"):
+            return signed(mapped_along(x, {axis: remaining}), sign_of(x))
+        return RunningSum(x, axis, np.ones(n)).signal()
     places = sorted({round(t) for t in np.linspace(1, n, min(n, MOST_PLACES)).tolist()})
     if kind == "prod":
         return _running_product(x, axis, places)
     return _running_extreme(x, axis, places, smallest=kind == "min")
+
+
+@dataclass(frozen=True, eq=False)
+class RunningSum:
+    """f_t times the sum of the first t entries; a factor per place that follows (1/t, for a mean) belongs to f."""
+
+    x: Signal
+    axis: int
+    n: Array
+    """The factors f."""
+
+    def signal(self) -> Signal:
+        def totals(q: Array) -> Totals:
+            sums = running(q)
+            later = np.cumsum(self.n[::-1])[::-1]
+            return Totals(sums.squares * self.n**2, sums.rows * self.n, later * q)
+
+        made = signed(mapped_along(self.x, {self.axis: totals}), sign_of(self.x))
+        return made.but(placed=self)
+
+    def scaled(self, factor: Array) -> Signal:
+        return RunningSum(self.x, self.axis, self.n * factor).signal()
 
 
 def _running_product(x: Signal, axis: int, places: list[int]) -> Signal:
