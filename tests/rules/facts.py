@@ -13,9 +13,10 @@ from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
 
 
-def check_facts(op: str, signals: Sequence[Signal], run: Callable[..., Any]) -> None:
+def check_facts(op: str, signals: Sequence[Signal], run: Callable[..., Any], attrs: dict[str, Any]) -> None:
     """degree, linear, moves: only what is claimed. Ops that draw by chance are left out."""
     spec = SPECS[op]
+    degree = None if attrs.get("use_running") else spec.degree  # a norm with given statistics is no norm
     if spec.random or not signals:
         return
     rng = np.random.default_rng(3)
@@ -31,9 +32,10 @@ def check_facts(op: str, signals: Sequence[Signal], run: Callable[..., Any]) -> 
     of_x, of_y = outputs(x), outputs(y)
     for k, made in enumerate(of_x):
         size = float(made.abs().max()) * 1e-4 + 1e-9
-        if spec.degree is not None:
-            gap = float((outputs(3.0 * x)[k] - 3.0**spec.degree * made).abs().max())
-            assert gap <= size * 3, f"degree {spec.degree} of '{op}' in its spec is not true of it: off by {gap:.3g}"
+        if degree is not None:
+            gap = float((outputs(3.0 * x)[k] - 3.0**degree * made).abs().max())
+            allowed = size * (100 if degree == 0 else 3)  # norms have an epsilon
+            assert gap <= allowed, f"degree {degree} of '{op}' in its spec is not true of it: off by {gap:.3g}"
         if spec.linear:
             gap = float((outputs(x + y)[k] - made - of_y[k] + outputs(0.0 * x)[k]).abs().max())
             assert gap <= size * 3, f"'{op}' is said to be linear in its spec, and is not: off by {gap:.3g}"

@@ -148,7 +148,7 @@ def check(
     **attrs: Any,
 ) -> Signal:
     """Predict, measure, compare; returns the (first) prediction. `extra` are signals that are not sampled."""
-    check_facts(op, signals, run)
+    check_facts(op, signals, run, attrs)
     measured = measure(signals, run, repeats, seed)
     shapes = [_shape_of(signals, run, k) for k in range(len(measured))]
     predicted = predict(op, [*signals, *extra], shapes, arrays=arrays, **attrs)

@@ -17,6 +17,7 @@ from torch import nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit.core.drawing import stretches  # noqa: E402
+from autoinit.core.drawing.orthogonal import Orthogonal  # noqa: E402
 from autoinit.errors import OptionError, PlanError  # noqa: E402
 from tests.interrupting import everywhere  # noqa: E402
 
@@ -86,7 +87,7 @@ def test_row_7_a_call_that_fails(what: str, monkeypatch) -> None:
     build = (lambda: net().bfloat16()) if copying else net
     options = {} if copying else {"distribution": what}
     plan = autoinit.plan(build(), (8, 6), center="activation", **options)
-    place = (torch.Tensor, "copy_") if copying else (stretches, "unit")
+    place = {"copy_": (torch.Tensor, "copy_"), "orthogonal": (Orthogonal, "into")}.get(what, (stretches, "unit"))
     real, before = getattr(*place), state(build())
     for bad in range(1, 4):
         calls = 0

@@ -53,8 +53,10 @@ class Walk:
         return any(operand.role is Role.WEIGHT for operand in spec.operands)
 
     def is_norm(self, index: int) -> bool:
-        spec = spec_of(self.nodes[index].op)
-        return spec.degree == 0 and spec.parameters_only
+        """A norm of the data itself: with given statistics it is a gain."""
+        node = self.nodes[index]
+        spec = spec_of(node.op)
+        return spec.degree == 0 and spec.parameters_only and not node.attrs.get("use_running")
 
     def is_normed(self, index: int) -> bool:
         """Nobody but a norm reads the sum."""
