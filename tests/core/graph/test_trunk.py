@@ -125,17 +125,20 @@ def test_shared_block_counts_every_use() -> None:
     assert [one.n for one in additions(Net(forward, a=linear(), n=norm()))] == [4] * 4
 
 
-def test_looks_through_moves_dropout_gates_numbers_and_gains() -> None:
+@pytest.mark.parametrize("gate", [torch.sigmoid, torch.tanh, F.hardsigmoid])
+def test_looks_through_moves_dropout_gates_numbers_and_gains(gate: Callable[[Tensor], Tensor]) -> None:
     def forward(net: Net, x: Tensor) -> Tensor:
         y = net.a(net.n(x)).transpose(1, 2).reshape(4, 40)
         y = F.dropout(y, 0.1, net.training).reshape(4, 8, 5).transpose(1, 2)
-        y = y * torch.sigmoid(net.gate(x))
+        y = gate(net.gate(x)) * y
         return x + 0.5 * (net.gamma * y)
 
     net = Net(forward, a=linear(), gate=linear(), n=norm(), gamma=nn.Parameter(torch.full((8,), 0.2)))
     (one,) = additions(net)
     (end,) = one.ends
     assert (end.number, [view.name for view in end.gains]) == (0.5, ["gamma"])
+    assert targets(net, residual="zero")["a.weight"] is None  # the gated one, and not the gate
+    assert autoinit.plan(net, SHAPE, residual="zero", warn=False)["a.weight"].action == "zero"
 
 
 def test_weight_computed_in_forward_is_an_end() -> None:

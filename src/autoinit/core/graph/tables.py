@@ -20,10 +20,6 @@ class Table:
     """One addition of a table."""
 
     name: str
-    node: int
-    """The addition."""
-    slot: int
-    """Which operand is the table."""
     other: Value
     """What it is added to."""
 
@@ -31,24 +27,24 @@ class Table:
 def added_tables(graph: Graph, feeding: Feeding) -> list[Table]:
     """The first addition of every such table."""
     walk, found = Walk(graph, feeding), dict[str, Table]()
-    for index, node in enumerate(graph.nodes):
+    for node in graph.nodes:
         if node.attrs.get("fn") not in ADDS or len(node.inputs) != 2:
             continue
         for slot in (0, 1):
-            table = _table(walk, index, node, slot)
+            table = _table(walk, node, slot)
             if table is not None:
                 found.setdefault(table.name, table)
     return list(found.values())
 
 
-def _table(walk: Walk, index: int, node: Node, slot: int) -> Table | None:
+def _table(walk: Walk, node: Node, slot: int) -> Table | None:
     ref, other = node.inputs[slot], node.inputs[1 - slot]
     if not isinstance(other, Value) or walk.feeding.kind(other) in (Made.PARAMETERS, Made.CONSTANTS):
         return None
     view = _source(walk, ref)
     if view is None or _wide_axes(view) < 2 or walk.to_shares(node):
         return None
-    return Table(view.name, index, slot, other)
+    return Table(view.name, other)
 
 
 def _wide_axes(view: ParameterView) -> int:

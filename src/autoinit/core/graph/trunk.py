@@ -21,6 +21,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heappop, heappush
 
+from ..gaussian.activations import FUNCTIONS
+from ..gaussian.expression import X, apply
+from ..gaussian.ranges import bounded
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .specs import spec_of
@@ -165,7 +168,7 @@ class _Trunks(Walk):
             if index < 0:
                 break
             node = self.nodes[index]
-            inner = self._one_operand(index, node)
+            inner = self._one_operand(node)
             if inner is None or (self.is_weight(index) and weights == 1):
                 break
             weights += self.is_weight(index)
@@ -174,7 +177,7 @@ class _Trunks(Walk):
                 return self.stripped(ref)
         return None
 
-    def _one_operand(self, index: int, node: Node) -> Value | None:
+    def _one_operand(self, node: Node) -> Value | None:
         """The operand that a call is made of, if its others are parameters and numbers."""
         data, spec = self.data(node), spec_of(node.op)
         if len(data) != 1 or spec.source or (spec.random and not spec.moves):
@@ -255,9 +258,12 @@ class _Trunks(Walk):
     def _is_gate(self, ref: Value) -> bool:
         """Made by a function that has bounds."""
         node = self.node(self.stripped(ref))
-        if node is None:
+        if node is None or spec_of(node.op).shares:
+            return node is not None
+        name = node.attrs.get("fn")
+        if name not in FUNCTIONS or FUNCTIONS[name].arity != 1:
             return False
-        return spec_of(node.op).shares or node.attrs.get("fn") in ("sigmoid", "tanh", "hardsigmoid", "softsign")
+        return bounded(apply(name, X, params=tuple(node.attrs.get("params", ()))))
 
     # --- the trunk ------------------------------------------------------------------------------------------------
 

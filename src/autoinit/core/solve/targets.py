@@ -26,7 +26,7 @@ class Targets:
     """Shares of the variance by call, and variances by name."""
 
     def __init__(self, graph: Graph, feeding: Feeding, options: Options, check: bool) -> None:
-        self.graph, self.options, self.additions = graph, options, residual_additions(graph, feeding)
+        self.options, self.additions = options, residual_additions(graph, feeding)
         matched = added_tables(graph, feeding) if options.tables == "matched" else []
         self.tables: dict[str, Table] = {table.name: table for table in matched}
         self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}
