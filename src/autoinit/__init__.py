@@ -22,5 +22,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "PlanDiff", "RuleSet", "Signal", "baselines",
-    "centered", "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules", "watch",
+    "centered", "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules",
+    "watch",
 ]  # fmt: skip
