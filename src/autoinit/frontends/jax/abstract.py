@@ -14,6 +14,7 @@ from typing import Any
 import jax
 from jax.extend import core
 
+from .tape import bound
 from .names import is_array, is_key, named_leaves
 
 CHANCE = frozenset({"random_bits", "rng_bit_generator", "rng_uniform", "threefry2x32"})
@@ -79,6 +80,8 @@ def _draws(jaxpr: Any) -> bool:
 def evaluated(closed: Any, output: int) -> Any:
     """One output of a program that no input and no random number goes into: run with only what it needs."""
     jaxpr = closed.jaxpr
+    if isinstance(jaxpr.outvars[output], core.Literal):
+        return jaxpr.outvars[output].val
     wanted: set[Any] = {jaxpr.outvars[output]}
     steps = []
     for eqn in reversed(jaxpr.eqns):
@@ -92,7 +95,5 @@ def evaluated(closed: Any, output: int) -> Any:
 
     with jax.ensure_compile_time_eval():
         for eqn in reversed(steps):
-            functions, params = eqn.primitive.get_bind_params(eqn.params)
-            found = eqn.primitive.bind(*functions, *map(value, eqn.invars), **params)
-            known.update(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found], strict=True))
+            known.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, map(value, eqn.invars)), strict=True))
         return value(jaxpr.outvars[output])

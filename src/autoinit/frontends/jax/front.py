@@ -9,7 +9,8 @@ from ...core.plan.measured import Moments
 from ...core.plan.plan import PlanData
 from ...core.plan.preflight import Preflight
 from ...core.solve.outcome import RuleSet
-from ..base_plan import no_parameters, planned
+from ...errors import OptionError
+from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..parameters_given import WithParameters
@@ -52,7 +53,11 @@ def names(model: Any) -> set[str]:
 
 
 def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool) -> PlanData:
-    made = adapted(bound(model, inputs, None, values=check))
+    if marks_activations(options, check):
+        raise OptionError("activations of JAX's models are functions in their code, which a plan cannot exchange",
+                          where="option 'center'", received=repr(options.center),
+                          fix='center="bias", or autoinit.centered(jax.nn.relu) in the model')  # fmt: skip
+    made = adapted(model)
     if not made.parameters:
         raise no_parameters(model, "give a model with weights")
     with no_garbage_collection():
@@ -66,7 +71,7 @@ def apply(plan: PlanData, model: Any, seed: int) -> Any:
 
 
 def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
-    program, inputs = adapted(bound(model, inputs, None, values=True)).program(inputs, options.training)
+    program, inputs = adapted(model).program(inputs, options.training)
     return record(program, inputs, options, seed)
 
 

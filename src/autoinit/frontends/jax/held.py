@@ -78,6 +78,18 @@ class Adapted(ABC):
     def holding(self) -> Any:
         """The model with the arrays that are held now: a new one, or the user's own object written in place."""
 
+    def changed(self, values: Mapping[str, Array]) -> Any:
+        """A model like this one with other values: of a structure of parameters, by their paths there."""
+        for held in self.arrays:
+            for name in (held.name, f"params.{held.name}", f"{held.name}.value"):
+                if name in values:
+                    held.array = values[name]
+        return self.rebuilt()
+
+    def rebuilt(self) -> Any:
+        """The model with the arrays that are held now, as the front end takes models."""
+        return self.holding()
+
     def put(self, held: Held, array: Array) -> None:
         """Exchange an array."""
         held.array = array

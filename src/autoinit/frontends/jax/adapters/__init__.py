@@ -22,11 +22,22 @@ LIBRARIES = {"flax.nnx": "nnx", "flax.linen": "linen", "equinox": "equinox", "ha
 
 def adapter_of(model: Any) -> Callable[..., Adapted] | None:
     """What adapts a model that is an object of a library: called with it, and its parameters if it has none."""
+    library = _library_of(model)
+    return None if library is None else library.adapted  # type: ignore[no-any-return]
+
+
+def initial_of(model: Any) -> Callable[..., Any] | None:
+    """What makes the parameters of a model that keeps none, of a key and inputs."""
+    make = getattr(_library_of(model), "initial", None)
+    return None if make is None else make(model)  # type: ignore[no-any-return]
+
+
+def _library_of(model: Any) -> Any:
     for library, file in LIBRARIES.items():
         if library in sys.modules:
             module = import_module(f".{file}", __name__)
             if module.understands(model):
-                return module.adapted  # type: ignore[no-any-return]
+                return module
     return None
 
 

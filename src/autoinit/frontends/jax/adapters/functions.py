@@ -9,6 +9,7 @@ import jax
 
 from ....core.checks import brief
 from ....errors import ModelError
+from ...parameters_given import WithParameters
 from ..calling import arranged, completed, parameters_of
 from ..held import Adapted, held_array
 from ..names import is_array, named_leaves
@@ -55,3 +56,6 @@ class Function(Parameters):
             return self.function(jax.tree_util.tree_unflatten(self.structure, list(values)), *args, **kwargs)
 
         return Program(self.name, self.leaves(), call), inputs
+
+    def rebuilt(self) -> Any:
+        return WithParameters(self.function, self.holding())

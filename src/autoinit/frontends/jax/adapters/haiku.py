@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import haiku as hk
@@ -10,6 +10,7 @@ import jax
 
 from ....core.checks import brief
 from ....errors import ModelError
+from ...parameters_given import WithParameters
 from ..abstract import Made
 from ..calling import arranged, completed, parameters_of
 from ..held import Adapted, Held, held_array
@@ -23,6 +24,12 @@ def understands(model: Any) -> bool:
 
 def adapted(model: Any, parameters: Any) -> Adapted:
     return HaikuFunction(model, parameters)
+
+
+def initial(transformed: Any) -> Callable[..., Any]:
+    """Makes parameters (and state) of a key and inputs."""
+    init: Callable[..., Any] = transformed.init
+    return init
 
 
 class HaikuFunction(Adapted):
@@ -74,3 +81,6 @@ class HaikuFunction(Adapted):
 
     def holding(self) -> Any:
         return jax.tree_util.tree_unflatten(self.structure, [held.array for held in self.arrays])
+
+    def rebuilt(self) -> Any:
+        return WithParameters(self.transformed, self.holding())

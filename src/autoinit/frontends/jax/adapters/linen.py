@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import flax.linen as nn
 import jax
 from flax.core import DenyList, meta
 
+from ...parameters_given import WithParameters
 from ..abstract import Made
 from ..calling import arranged, completed, parameters_of
 from ..held import Adapted, Held, held_array
@@ -26,6 +28,22 @@ def understands(model: Any) -> bool:
 
 def adapted(model: Any, parameters: Any) -> Adapted:
     return LinenModule(model, parameters)
+
+
+def initial(module: Any) -> Callable[..., Any]:
+    """Makes variables of a key and inputs."""
+
+    def init(key: Any, *args: Any, **kwargs: Any) -> Any:
+        return module.init({PARAMS: key, "dropout": jax.random.fold_in(key, 1)}, *args, **kwargs)
+
+    init.__signature__ = _signature(module)  # type: ignore[attr-defined]
+    return init
+
+
+def _signature(module: Any) -> Any:
+    """That of the module's call, after a key."""
+    first = inspect.Parameter("key", inspect.Parameter.POSITIONAL_ONLY)
+    return inspect.Signature([first, *parameters_of(module)])
 
 
 class LinenModule(Adapted):
@@ -79,6 +97,9 @@ class LinenModule(Adapted):
             for held, box in zip(self.arrays, self._boxes, strict=True)
         ]
         return jax.tree_util.tree_unflatten(self.structure, arrays)
+
+    def rebuilt(self) -> Any:
+        return WithParameters(self.module, self.holding())
 
 
 def _is_box(item: Any) -> bool:

@@ -80,6 +80,13 @@ class NnxModule(Adapted):
     def holding(self) -> Any:
         return self.module
 
+    def rebuilt(self) -> Any:
+        """A copy: the user's module is left alone."""
+        copy = NnxModule(nnx.clone(self.module))
+        for held, own in zip(self.arrays, copy.arrays, strict=True):
+            copy.put(own, held.array)
+        return copy.module
+
 
 def _variables(node: Any, path: tuple[Any, ...] = (), above: tuple[int, ...] = ()) -> Iterator[tuple[Any, Any]]:
     """(path, variable), in the order of the module's state; one that is shared comes once for each of its paths."""
