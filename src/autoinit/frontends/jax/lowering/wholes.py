@@ -51,5 +51,3 @@ def plain(call: Call) -> None:
     found = call.step.whole
     assert found is not None
     call.emit(found.op, list(found.operands), **found.attrs)
-
-
