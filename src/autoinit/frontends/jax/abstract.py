@@ -14,8 +14,8 @@ from typing import Any
 import jax
 from jax.extend import core
 
-from .tape import bound
 from .names import is_array, is_key, named_leaves
+from .tape import bound
 
 CHANCE = frozenset({"random_bits", "rng_bit_generator", "rng_uniform", "threefry2x32"})
 """Primitives that make random numbers."""
@@ -27,10 +27,15 @@ class Made:
 
     tree: Any
     constants: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    complete: Callable[[Sequence[int]], list[Any]] | None = None
+    """complete(places): the real arrays at these places of the structure, as the constructor makes them."""
 
 
-def made(function: Callable[..., Any], *args: Any) -> Made:
-    """What `function` makes of `args` (arrays or shapes), of which nothing is known but the shape."""
+def made(function: Callable[..., Any], *args: Any, real: Callable[[], Sequence[Any]] | None = None) -> Made:
+    """What `function` makes of `args` (arrays or shapes), of which nothing is known but the shape.
+
+    `real` gives the arguments that whoever needs real arrays makes them of (those here, if they are no shapes).
+    """
     with jax.disable_jit(False):
         closed, tree = jax.make_jaxpr(function, return_shape=True)(*args)
     chance = random_outputs(closed.jaxpr, [True] * len(closed.jaxpr.invars))
@@ -39,7 +44,17 @@ def made(function: Callable[..., Any], *args: Any) -> Made:
         name: partial(evaluated, closed, k)
         for k, (name, leaf) in enumerate(named)
         if not chance[k] and is_array(leaf) and not is_key(leaf)
-    })  # fmt: skip
+    }, partial(completed, function, real or (lambda: args)))  # fmt: skip
+
+
+def completed(function: Callable[..., Any], real: Callable[[], Sequence[Any]], places: Sequence[int]) -> list[Any]:
+    """Some of the arrays that a constructor makes; what only the others need is not worked out."""
+
+    def some(*args: Any) -> list[Any]:
+        leaves = jax.tree_util.tree_leaves(function(*args))
+        return [leaves[k] for k in places]
+
+    return list(jax.jit(some)(*real())) if places else []
 
 
 def random_outputs(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:

@@ -17,7 +17,7 @@ from .held import Adapted, Held
 
 def apply(plan: PlanData, model: Adapted, seed: int) -> Any:
     HeldApplication(plan, seed, model).run()
-    refuse_abstract(model)
+    complete(model)
     return model.holding()
 
 
@@ -70,14 +70,14 @@ class HeldApplication(Application[Held, Write[Held]]):
         """Nothing is left to do: values are functions of the seed, so `draw` knew the weight already."""
 
 
-def refuse_abstract(model: Adapted) -> None:
-    """Arrays without values that the plan leaves alone get those of the model's constructor, or nobody knows them."""
-    for held in model.arrays:
-        if isinstance(held.array, jax.ShapeDtypeStruct) and held.constant is not None:
-            model.put(held, jax.device_put(held.constant(), held.array.sharding))
-    left = [held.name for held in model.arrays if isinstance(held.array, jax.ShapeDtypeStruct)]
-    if left:
+def complete(model: Adapted) -> None:
+    """Arrays without values that the plan leaves alone get those of the model's constructor; or nobody knows them."""
+    left = [held for held in (*model.arrays, *model.others) if isinstance(held.array, jax.ShapeDtypeStruct)]
+    if left and (model.made is None or model.made.complete is None):
         raise PlanError("arrays of an abstract model keep the values that its constructor gives, and nobody knows them",
-                        where=left[0], received=f"{len(left)} such arrays",
-                        fix="build the model with real arrays; or autoinit.nnx.create, autoinit.equinox.create, "
-                        "autoinit.linen.init, autoinit.haiku.transform, which know the constructor")  # fmt: skip
+                        where=left[0].name, received=f"{len(left)} such arrays",
+                        fix="build the model with real arrays; or give the constructor to autoinit.nnx.create or "
+                        "autoinit.equinox.create")  # fmt: skip
+    if left and model.made is not None and model.made.complete is not None:
+        for held, array in zip(left, model.made.complete([held.place for held in left]), strict=True):
+            model.put(held, array)

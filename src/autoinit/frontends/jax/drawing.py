@@ -53,7 +53,7 @@ class Filling:
     @property
     def pairs(self) -> bool:
         """A complex array is drawn as pairs of numbers."""
-        return bool(jax.dtypes.issubdtype(self.dtype, np.complexfloating))
+        return bool(jnp.issubdtype(self.dtype, np.complexfloating))
 
     @property
     def wide(self) -> Any:
@@ -161,7 +161,7 @@ def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
         there = None if present is None else np.asarray(like)
         return jnp.asarray(filling.rectangle(seed, whole, like.shape, there))
 
-    def shard(index: tuple[slice, ...]) -> NDArray[Any]:
+    def shard(index: Any) -> Any:
         low = [cut.start or 0 for cut in index]
         high = [n if cut.stop is None else cut.stop for cut, n in zip(index, like.shape, strict=True)]
         shape = [b - a for a, b in zip(low, high, strict=True)]

@@ -11,7 +11,8 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
-from .names import is_number, modules_of, owner
+from .abstract import Made
+from .names import is_number, modules_of, named_leaves, owner
 from .program import Leaf, Program
 
 Array = Any
@@ -29,6 +30,8 @@ class Held:
     trainable: bool = True
     aliases: tuple[str, ...] = ()
     unknown: float = 0.0
+    place: int = -1
+    """Which leaf it is of the structure that its model was made as, if that is known (`Adapted.made`)."""
     constant: Callable[[], Any] | None = None
     """Of an abstract array: the value that the model's constructor gives it, if that is known."""
 
@@ -43,7 +46,7 @@ class Held:
     def values(self) -> NDArray[Any] | None:
         """As an array of NumPy; None if nobody knows them."""
         array = self.array
-        if isinstance(array, jax.ShapeDtypeStruct) or isinstance(array, jax.core.Tracer):
+        if isinstance(array, (jax.ShapeDtypeStruct, jax.core.Tracer)):
             return None if self.constant is None else np.asarray(self.constant())
         return whole(array)
 
@@ -69,6 +72,20 @@ class Adapted(ABC):
     name: str
     arrays: Sequence[Held]
     """All of them, in the order in which a program takes their values."""
+    made: Made | None = None
+    """Where an abstract model comes from."""
+    others: Sequence[Held] = ()
+    """Arrays that no program takes and nobody plans, such as keys: an abstract model needs them, too."""
+
+    def comes_from(self, made: Made | None, written: Callable[[str], str] = str) -> None:
+        """The model is what a constructor makes; `written`: what an array is called in its structure."""
+        self.made = made
+        if made is None:
+            return
+        places = {name: k for k, (name, _) in enumerate(named_leaves(made.tree))}
+        for held in (*self.arrays, *self.others):
+            name = written(held.name)
+            held.place, held.constant = places[name], made.constants.get(name)
 
     @abstractmethod
     def program(self, inputs: Any, training: bool) -> tuple[Program, Any]:
@@ -105,7 +122,7 @@ class Adapted(ABC):
         return tuple(held.leaf() for held in self.arrays)
 
 
-def held_array(name: str, array: Array, constants: Mapping[str, Callable[[], Any]] | None = None) -> Held:
+def held_array(name: str, array: Array) -> Held:
     """Of a structure of parameters: numbers are trained, integers and truth values are kept as they are."""
     number = is_number(array)
-    return Held(name, array, parameter=number, trainable=number, constant=(constants or {}).get(name))
+    return Held(name, array, parameter=number, trainable=number)

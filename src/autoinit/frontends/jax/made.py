@@ -30,18 +30,22 @@ def bound(model: Any, inputs: Any, values: bool) -> Any:
     if inputs is None:
         raise ModelError("this module has no parameters before it is called", where="model",
                          received=type(model).__name__, fix="give inputs, or its parameters: params=")  # fmt: skip
-    function, arrays = _with_arrays(initial, inputs, values)
-    key = jax.random.key(0)
+    function, given = _of_arrays(initial, inputs)
+
+    def real() -> tuple[Any, list[Any]]:
+        rng = np.random.default_rng(0)
+        return jax.random.key(0), [item.sample(rng) for item in given]
+
     if values:
-        return WithParameters(model, jax.jit(function)(key, arrays))
-    return WithParameters(model, made(function, jax.eval_shape(lambda: key), arrays))
+        return WithParameters(model, jax.jit(function)(*real()))
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    return WithParameters(model, made(function, key, [item.abstract for item in given], real=real))
 
 
-def _with_arrays(initial: Any, inputs: Any, values: bool) -> tuple[Callable[..., Any], list[Any]]:
+def _of_arrays(initial: Any, inputs: Any) -> tuple[Callable[..., Any], list[Given]]:
     """function(key, arrays) makes the parameters."""
     given, structure, leaves = given_inputs(inputs)
     accepted = parameters_of(initial, 1)
-    rng = np.random.default_rng(0)
 
     def function(key: Any, arrays: Any) -> Any:
         waiting = iter(arrays)
@@ -50,4 +54,4 @@ def _with_arrays(initial: Any, inputs: Any, values: bool) -> tuple[Callable[...,
         args, kwargs = completed(arranged(given, accepted), accepted, False, None)
         return initial(key, *args, **kwargs)
 
-    return function, [item.sample(rng) if values else item.abstract for item in given]
+    return function, given

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
+from jax import numpy as jnp
 from jax import tree_util
 
 ALONE = "params"
@@ -51,9 +52,9 @@ def is_array(item: Any) -> bool:
 
 
 def is_key(item: Any) -> bool:
-    return bool(jax.dtypes.issubdtype(item.dtype, jax.dtypes.prng_key))
+    return bool(jnp.issubdtype(item.dtype, jax.dtypes.prng_key))
 
 
 def is_number(item: Any) -> bool:
     """Whether an array is of floating or complex numbers: what can be trained."""
-    return bool(jax.dtypes.issubdtype(item.dtype, jax.numpy.inexact))
+    return bool(jnp.issubdtype(item.dtype, jnp.inexact))

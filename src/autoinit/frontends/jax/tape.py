@@ -144,7 +144,7 @@ def _leading_to(
 
 def abstract(shape: Sequence[int], dtype: Any) -> Any:
     """An array without values."""
-    return jax.ShapeDtypeStruct(tuple(shape), dtype)  # type: ignore[no-untyped-call]
+    return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 
 def constant(value: Any) -> Atom:

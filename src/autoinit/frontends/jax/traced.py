@@ -51,12 +51,12 @@ def _whole(words: Any, shape: tuple[int, ...], dtype: Any, host: Host, present: 
     return made
 
 
-@shard_p.def_abstract_eval
+@shard_p.def_abstract_eval  # type: ignore[untyped-decorator]
 def _abstract(words: Any, *present: Any, shape: tuple[int, ...], dtype: Any, host: Host) -> Any:
     return jax.core.ShapedArray(shape, dtype)
 
 
-@shard_p.def_impl
+@shard_p.def_impl  # type: ignore[untyped-decorator]
 def _run(words: Any, *present: Any, shape: tuple[int, ...], dtype: Any, host: Host) -> jax.Array:
     there = np.asarray(present[0]) if present else None
     return jnp.asarray(host(np.asarray(words), [0] * len(shape), shape, there))

@@ -23,13 +23,13 @@ LIBRARIES = {"flax.nnx": "nnx", "flax.linen": "linen", "equinox": "equinox", "ha
 def adapter_of(model: Any) -> Callable[..., Adapted] | None:
     """What adapts a model that is an object of a library: called with it, and its parameters if it has none."""
     library = _library_of(model)
-    return None if library is None else library.adapted  # type: ignore[no-any-return]
+    return None if library is None else library.adapted
 
 
 def initial_of(model: Any) -> Callable[..., Any] | None:
     """What makes the parameters of a model that keeps none, of a key and inputs."""
     make = getattr(_library_of(model), "initial", None)
-    return None if make is None else make(model)  # type: ignore[no-any-return]
+    return None if make is None else make(model)
 
 
 def _library_of(model: Any) -> Any:
@@ -54,7 +54,7 @@ def adapted(model: Any) -> Adapted:
     if parameters is None and is_structure(model):
         return Parameters(model)
     raise ModelError("this is no function of parameters", where="model", received=brief(model),
-                     fix="give a function fn(params, x) and params=, or a module of Flax, Equinox or Haiku")  # fmt: skip
+                     fix="give fn(params, x) and params=, or a module of Flax, Equinox or Haiku")  # fmt: skip
 
 
 def is_structure(model: Any) -> bool:

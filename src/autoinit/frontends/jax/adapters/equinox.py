@@ -14,6 +14,7 @@ import equinox as eqx
 import jax
 
 from ...parameters_given import keeps_its_own
+from ..abstract import Made
 from ..calling import KEYS, arranged, completed, parameters_of
 from ..held import Adapted, Held, held_array
 from ..inputs import Given, given_inputs
@@ -26,7 +27,8 @@ def understands(model: Any) -> bool:
 
 
 def adapted(model: Any, parameters: Any) -> Adapted:
-    return EquinoxModule(keeps_its_own(model, parameters))
+    made = parameters if isinstance(parameters, Made) else None
+    return EquinoxModule(model if made is not None else keeps_its_own(model, parameters), made)
 
 
 @jax.tree_util.register_static
@@ -38,7 +40,7 @@ class StateHere:
 class EquinoxModule(Adapted):
     """A module. Arrays of floating type are parameters; integers, functions and flags stay as they are."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, made: Made | None = None) -> None:
         self.module, self.name = module, type(module).__name__
         named = named_leaves(module)
         self._leaves = [leaf for _, leaf in named]
@@ -47,6 +49,9 @@ class EquinoxModule(Adapted):
         indices = jax.tree_util.tree_leaves(module, is_leaf=_is_index)
         first = {id(leaf) for item in indices if _is_index(item) for leaf in jax.tree_util.tree_leaves(item)}
         self.arrays = [_held(*named[k], id(named[k][1]) in first) for k in self._places]
+        self._keys = [k for k, leaf in enumerate(self._leaves) if is_array(leaf) and is_key(leaf)]
+        self.others = [Held(named[k][0], named[k][1], False, False) for k in self._keys]
+        self.comes_from(made)
 
     def program(self, inputs: Any, training: bool) -> tuple[Program, Any]:
         inputs, state = _without_state(inputs)
@@ -78,6 +83,8 @@ class EquinoxModule(Adapted):
         return jax.tree_util.tree_unflatten(self._structure, leaves)
 
     def holding(self) -> Any:
+        for k, held in zip(self._keys, self.others, strict=True):
+            self._leaves[k] = held.array
         return self._with([held.array for held in self.arrays])
 
 
@@ -148,6 +155,7 @@ def _better(program: Program, other: Program, inputs: Any) -> Program:
 
 def _failure(program: Program, inputs: Any) -> Exception | None:
     given, structure, leaves = given_inputs(inputs)
+    key = jax.eval_shape(lambda: jax.random.key(0))
     shapes = [jax.ShapeDtypeStruct(leaf.shape, jax.numpy.dtype(leaf.dtype)) for leaf in program.leaves]
 
     def call(values: Any, arrays: Any, key: Any) -> Any:
@@ -156,7 +164,7 @@ def _failure(program: Program, inputs: Any) -> Exception | None:
         return program.call(values, jax.tree_util.tree_unflatten(structure, filled), key)
 
     try:
-        eqx.filter_eval_shape(call, shapes, [item.abstract for item in given], jax.eval_shape(lambda: jax.random.key(0)))
+        eqx.filter_eval_shape(call, shapes, [item.abstract for item in given], key)
     except Exception as error:
         return error
     return None

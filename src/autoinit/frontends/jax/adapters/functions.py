@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -19,9 +19,7 @@ from ..program import Program
 class Parameters(Adapted):
     """A structure of arrays without the function that takes it: a plan can be applied to it."""
 
-    def __init__(
-        self, tree: Any, name: str = "parameters", constants: Mapping[str, Callable[[], Any]] | None = None
-    ) -> None:
+    def __init__(self, tree: Any, name: str = "parameters") -> None:
         self.name = name
         named = named_leaves(tree)
         wrong = next((leaf for _, leaf in named if not is_array(leaf)), None)
@@ -30,7 +28,7 @@ class Parameters(Adapted):
                              received=brief(wrong if named else tree),
                              fix="arrays, or jax.ShapeDtypeStruct(shape, dtype)")  # fmt: skip
         self.structure = jax.tree_util.tree_structure(tree)
-        self.arrays = [held_array(name, leaf, constants) for name, leaf in named]
+        self.arrays = [held_array(name, leaf) for name, leaf in named]
 
     def program(self, inputs: Any, training: bool) -> tuple[Program, Any]:
         raise ModelError("parameters alone cannot be called", where="model", received=self.name,

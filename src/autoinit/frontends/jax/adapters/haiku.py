@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import haiku as hk
@@ -47,14 +47,15 @@ class HaikuFunction(Adapted):
                              where="option 'params'", received=brief(tree),
                              fix="params=(params, state), as init gives them")  # fmt: skip
         self.structure = jax.tree_util.tree_structure(tree)
-        constants = made.constants if made is not None else {}
-        self.arrays = [self._held(name, leaf, constants) for name, leaf in named_leaves(tree)]
+        self.arrays = [held_array(name, leaf) for name, leaf in named_leaves(tree)]
+        self.comes_from(made)
+        self.arrays = [self._known(held) for held in self.arrays]
 
-    def _held(self, name: str, array: Any, constants: Mapping[str, Any]) -> Held:
-        held = held_array(name, array)
-        held.constant = constants.get(name)
+    def _known(self, held: Held) -> Held:
+        """With state, names are those within the parameters, or within the state."""
         if self.stateful:
-            which, _, held.name = name.partition(".")
+            which, _, name = held.name.partition(".")
+            held.name = name
             if which == "1":
                 held.name = f"state.{held.name}"
                 held.parameter = held.trainable = False

@@ -57,22 +57,21 @@ class LinenModule(Adapted):
         boxed = named_leaves(self.variables, is_leaf=_is_box)
         self.structure = jax.tree_util.tree_structure(self.variables, is_leaf=_is_box)
         self._boxes = [leaf if _is_box(leaf) else None for _, leaf in boxed]
-        constants = made.constants if made is not None else {}
-        self.arrays = [
-            self._held(name, leaf.unbox() if _is_box(leaf) else leaf, constants) for name, leaf in boxed
-        ]  # fmt: skip
+        self.arrays = [held_array(name, leaf.unbox() if _is_box(leaf) else leaf) for name, leaf in boxed]
+        boxes = {name for name, leaf in boxed if _is_box(leaf)}
+        self.comes_from(made, lambda name: f"{name}.value" if name in boxes else name)
+        self.arrays = [self._known(held) for held in self.arrays]
 
-    def _held(self, name: str, array: Any, constants: Mapping[str, Any]) -> Held:
-        held = held_array(name, array)
-        held.constant = constants.get(name) or constants.get(f"{name}.value")
+    def _known(self, held: Held) -> Held:
+        """By what its collection is for; parameters are named within theirs."""
         if self.alone:
             return held
-        collection, _, rest = name.partition(".")
+        collection, _, rest = held.name.partition(".")
         if collection == PARAMS:
             held.name = rest
             return held
         held.parameter = held.trainable = False
-        held.unknown = 1.0 if collection == "batch_stats" and name.endswith("var") else 0.0
+        held.unknown = 1.0 if collection == "batch_stats" and rest.endswith("var") else 0.0
         return held
 
     def program(self, inputs: Any, training: bool) -> tuple[Program, Any]:

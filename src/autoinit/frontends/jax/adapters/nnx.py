@@ -11,6 +11,7 @@ from flax.nnx import graphlib
 from jax import numpy as jnp
 
 from ...parameters_given import keeps_its_own
+from ..abstract import Made
 from ..calling import arranged, completed, parameters_of
 from ..held import Adapted, Array, Held
 from ..names import ALONE, is_array, is_key, is_number
@@ -25,13 +26,14 @@ def understands(model: Any) -> bool:
 
 
 def adapted(model: Any, parameters: Any) -> Adapted:
-    return NnxModule(keeps_its_own(model, parameters))
+    made = parameters if isinstance(parameters, Made) else None
+    return NnxModule(model if made is not None else keeps_its_own(model, parameters), made)
 
 
 class NnxModule(Adapted):
     """A module and its variables, each under the first of its paths."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Any, made: Made | None = None) -> None:
         self.module, self.name = module, type(module).__name__
         self._variables: dict[str, Any] = {}
         paths: dict[int, list[str]] = {}
@@ -45,6 +47,11 @@ class NnxModule(Adapted):
             for name, variable in self._variables.items()
             if is_array(_raw(variable)) and not _is_chance(variable)
         ]
+        self.others = [
+            Held(name, _raw(variable), False, False) for name, variable in self._variables.items()
+            if is_array(_raw(variable)) and _is_chance(variable)
+        ]  # fmt: skip
+        self.comes_from(made, lambda name: f"{name}.value")
 
     def program(self, inputs: Any, training: bool) -> tuple[Program, Any]:
         definition, state = nnx.split(self.module)
@@ -93,7 +100,8 @@ def _variables(node: Any, path: tuple[Any, ...] = (), above: tuple[int, ...] = (
     if isinstance(node, nnx.Variable):
         yield path, node
     elif graphlib.is_node(node) and id(node) not in above:
-        children = graphlib.get_node_impl(node).node_dict(node)
+        node_type: Any = graphlib.get_node_impl(node)
+        children = node_type.node_dict(node)
         for key, child in children.items():
             yield from _variables(child, (*path, key), (*above, id(node)))
 
