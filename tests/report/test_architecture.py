@@ -6,10 +6,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import Tensor, nn
+from torch import Tensor, nn  # noqa: E402
 
-import autoinit
-from autoinit.report.layout import WIDTH
+import autoinit  # noqa: E402
+from autoinit.report.layout import WIDTH  # noqa: E402
 
 
 def encoder(layers: int = 4) -> nn.Module:

@@ -9,12 +9,12 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn
+from torch import nn  # noqa: E402
 
-import autoinit
-from autoinit.core.progress import at, listening
-from autoinit.report import progress
-from autoinit.report.progress import CLEAR, EVERY, SILENT, Line
+import autoinit  # noqa: E402
+from autoinit.core.progress import at, listening  # noqa: E402
+from autoinit.report import progress  # noqa: E402
+from autoinit.report.progress import CLEAR, EVERY, SILENT, Line  # noqa: E402
 
 
 class Terminal(io.StringIO):
