@@ -35,4 +35,5 @@ def transform(transformed: Transformed, options: GivenOptions | None = None) -> 
     def init(rng: Any, *args: Any, **kwargs: Any) -> Any:
         return initialized(transformed, make, rng, rng, args, kwargs, options or {})
 
-    return transformed._replace(init=init)
+    made: Transformed = transformed._replace(init=init)
+    return made

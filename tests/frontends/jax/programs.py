@@ -52,7 +52,8 @@ def traced(made: Program, inputs: Any, **options: Any) -> Trace:
 def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> PlanData:
     followed = traced(made, inputs, **options)
     settings = read_options(options)
-    return planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax", check=check)
+    rules = RuleSet(RULES)
+    return planned(followed.graph, followed.signals, settings, rules, model="test", framework="jax", check=check)
 
 
 def drawn(made: Program, plan: PlanData, seed: int) -> Program:
