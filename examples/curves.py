@@ -12,6 +12,8 @@ from matplotlib import pyplot
 
 WINDOW = 10
 """Steps that each point is the mean of."""
+LARGEST = 100.0
+"""Losses beyond are off the figure."""
 
 
 def smoothed(losses: Sequence[float]) -> list[float]:
@@ -36,6 +38,7 @@ def _draw(lines: Mapping[str, Sequence[float]], path: Path, **settings: str) -> 
         axes.plot(range(1, len(values) + 1), values, label=name)
     axes.set(**settings)
     axes.grid(alpha=0.3)
+    axes.set_ylim(top=min(axes.get_ylim()[1], LARGEST))
     axes.legend(frameon=False)
     figure.savefig(path, dpi=100)
     pyplot.close(figure)

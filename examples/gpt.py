@@ -1,9 +1,10 @@
 """A GPT from scratch: `recipe="train"` against PyTorch's own initialization.
 
-    python examples/gpt.py --steps 300
+    python examples/gpt.py --steps 200
 
 A decoder with six blocks learns bytes of Python's standard library. `recipe="train"` draws orthogonal weights, gives
-the branches of the residual trunk their share of it, and sizes positions like tokens. Optimizer, rate and batches are the same.
+the branches of the residual trunk their share of it, and sizes positions like tokens. Optimizer, rate and batches are
+the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import autoinit
 from autoinit.labs.models import GPT
 from examples.curves import draw
 
-LENGTH, BATCH, RATE = 64, 16, 1e-3
+LENGTH, BATCH, RATE = 32, 16, 1e-3
 INPUT = autoinit.Input((BATCH, LENGTH), vocabulary=256)
 
 
@@ -33,7 +34,7 @@ def text() -> torch.Tensor:
 
 def model() -> GPT:
     torch.manual_seed(0)
-    return GPT(vocabulary=256, width=96, depth=6, heads=4, length=LENGTH, tied=False, rotary=False)
+    return GPT(vocabulary=256, width=64, depth=6, heads=4, length=LENGTH, tied=False, rotary=False)
 
 
 def train(net: GPT, steps: int) -> Iterator[float]:
@@ -61,7 +62,7 @@ def main(steps: int, picture: Path) -> dict[str, list[float]]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--picture", type=Path, default=Path("gpt.png"))
     torch.set_num_threads(1)
     main(**vars(parser.parse_args()))

@@ -3,7 +3,8 @@
     python examples/norm_free_resnet.py --steps 120
 
 Without normalization the branches of a deep residual network add up: the signal grows with depth under He's
-initialization. AutoInit brings every layer to variance 1, and `recipe="train"` gives the branches a share of the trunk, too.
+initialization. AutoInit brings every layer to variance 1, and `recipe="train"` gives the branches a share of the trunk,
+too.
 """
 
 from __future__ import annotations
