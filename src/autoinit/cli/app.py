@@ -183,8 +183,9 @@ def init(
         named = resolve(model)
         check_form(named.model, output, center and center.value)
         settings = _options(variance, distribution, seed, evaluation, skip, only, center)
-        made = api.initialize(named.model, _given(named, inputs, batch), **settings)
-        save_weights(named.model, output)
+        found = api.initialize(named.model, _given(named, inputs, batch), **settings)
+        model, made = found if isinstance(found, tuple) else (named.model, found)
+        save_weights(model, output)
         for line in complaints(made):
             typer.echo(f"warning: {shown(line)}", err=True)
         typer.echo(f"{made.summary()}\nwritten to {shown(str(output))}")
