@@ -52,12 +52,13 @@ def traced(made: Program, inputs: Any, **options: Any) -> Trace:
 def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> PlanData:
     followed = traced(made, inputs, **options)
     settings = read_options(options)
-    return planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax", check=check)
+    return planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax",
+                   check=check)  # fmt: skip
 
 
 def drawn(made: Program, plan: PlanData, seed: int) -> Program:
     """The program with normal weights of the planned standard deviations (one part per parameter, or views of it)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng((seed, 1))  # no relative of the stream that inputs come from
     leaves = []
     for leaf in made.leaves:
         values = np.array(leaf.values())
@@ -66,10 +67,9 @@ def drawn(made: Program, plan: PlanData, seed: int) -> Program:
             values[...] = 0.0
         elif entry is not None and entry.action == "set":
             for part in entry.parts:
-                view = part.view
-                steps = tuple(s * values.itemsize for s in view.stride)
-                target = np.lib.stride_tricks.as_strided(values.reshape(-1)[view.offset :], view.shape, steps)
-                target[...] = part.std * rng.standard_normal(view.shape)
+                steps = tuple(s * values.itemsize for s in part.stride)
+                target = np.lib.stride_tricks.as_strided(values.reshape(-1)[part.offset :], part.shape, steps)
+                target[...] = part.std * (1.0 if part.kind == "constant" else rng.standard_normal(part.shape))
         leaves.append(replace(leaf, array=lambda values=values: values))
     return replace(made, leaves=tuple(leaves))
 
