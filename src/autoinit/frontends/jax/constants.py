@@ -33,7 +33,7 @@ def narrowed(atom: Atom) -> Constant:
         inner = narrowed(step.inputs[0])
         sizes = spread(step, inner.shape)
         return constant_view(inner, sizes, lambda a: a.reshape(sizes))
-    if step.name not in BY_ENTRIES or any(len(a.shape) != len(atom.shape) for a in step.inputs):
+    if step.name not in BY_ENTRIES or any(len(a.shape) not in (0, len(atom.shape)) for a in step.inputs):
         return whole
     parts = [narrowed(a) for a in step.inputs]
     shape = np.broadcast_shapes(*(part.shape for part in parts))
