@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+import autoinit
 from autoinit import Input
 from autoinit.core.options import read_options
 from autoinit.core.plan.measured import key_of
@@ -49,11 +50,12 @@ def traced(made: Program, inputs: Any, **options: Any) -> Trace:
     return trace(made, inputs, read_options(options))
 
 
-def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> PlanData:
+def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> autoinit.Plan:
     followed = traced(made, inputs, **options)
     settings = read_options(options)
-    return planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax",
+    made = planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax",
                    check=check)  # fmt: skip
+    return autoinit.Plan.of(made)
 
 
 def drawn(made: Program, plan: PlanData, seed: int) -> Program:
@@ -74,7 +76,9 @@ def drawn(made: Program, plan: PlanData, seed: int) -> Program:
     return replace(made, leaves=tuple(leaves))
 
 
-def assert_as_planned(made: Program, inputs: Any, allowed: float = 0.15, repeats: int = 5, **options: Any) -> PlanData:
+def assert_as_planned(
+    made: Program, inputs: Any, allowed: float = 0.15, repeats: int = 5, **options: Any
+) -> autoinit.Plan:
     """Every weight layer, and the output, has the planned variance (median of draws); nothing was simulated."""
     plan = plan_of(made, inputs, **options)
     assert not [n.message for n in plan.notes if n.kind in ("simulated", "passed", "warning")]

@@ -121,6 +121,16 @@ def concatenate(call: Call) -> None:
     call.emit("concat", list(parts), axis=int(call["dimension"]))
 
 
+@lax("stack")
+def stack(call: Call) -> None:
+    call.emit("stack", list(call.args), axis=int(call["axis"]))
+
+
+@lax("unstack")
+def unstack(call: Call) -> None:
+    call.emit("unbind", [call.args[0]], axis=int(call["axis"]))
+
+
 @lax("rev")
 def flip(call: Call) -> None:
     call.emit("shuffle", [call.args[0]], moves=tuple(("flip", int(a), 0) for a in call["dimensions"]))
