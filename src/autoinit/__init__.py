@@ -13,13 +13,17 @@ from .core.inputs import Input
 from .core.signal.signal import Signal, independent
 from .core.solve.outcome import RuleSet
 from .errors import AutoInitError, AutoInitWarning
+from .installed import warn_of_namesake
 from .memoryless import meta
 from .plans import Plan
 from .watching import watch
 
 __version__ = "0.1.0"
+__distribution__ = "autoinit-nn"
 
 __all__ = [
     "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered",
     "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules", "watch",
 ]  # fmt: skip
+
+warn_of_namesake()

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import autoinit
 from autoinit.cli.app import app
-from benchmarks.zoos.torchvision_ops import load_torchvision
 
 FACTORY = """
 import torch
@@ -145,7 +144,6 @@ def test_figures(here):
 
 
 def test_timm(here):
-    load_torchvision()  # a CPU build may lack ops that have to be declared first
     found = run("check", "timm:resnet18", "--batch", "2", "--fail-on", "bad")
     assert found.exit_code == 1, found.output
     found = run("plan", "timm:no_such_resnet18")
@@ -153,7 +151,6 @@ def test_timm(here):
 
 
 def test_transformers_config(here):
-    load_torchvision()
     config = {"model_type": "bert", "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
               "intermediate_size": 64, "vocab_size": 99}  # fmt: skip
     (here / "config.json").write_text(json.dumps(config))

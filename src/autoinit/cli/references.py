@@ -212,6 +212,7 @@ def _has_backbone(models: Any, name: str) -> bool:
 
 
 def _keras_application(name: str) -> Named:
+    importlib.import_module("autoinit.keras")  # which says what Keras lacks if it cannot be had
     keras = _library("keras", f"keras:{name}")
     factory = getattr(keras.applications, name, None)
     if not callable(factory) or not name[:1].isupper():
