@@ -16,14 +16,16 @@ from .errors import AutoInitError, AutoInitWarning
 from .installed import warn_of_namesake
 from .memoryless import meta
 from .plans import Plan
+from .report.diff import PlanDiff
 from .watching import watch
 
 __version__ = "0.1.0"
 __distribution__ = "autoinit-nn"
 
 __all__ = [
-    "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered",
-    "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules", "watch",
+    "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "PlanDiff", "RuleSet", "Signal", "baselines",
+    "centered", "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules",
+    "watch",
 ]  # fmt: skip
 
 warn_of_namesake()
