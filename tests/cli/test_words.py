@@ -212,7 +212,8 @@ def test_batch_for_models_that_know_their_inputs(here):
     assert found.exit_code == 0, found.output
     assert re.search(r"7×4\b", found.stdout)
     (here / "keras_net.py").write_text(
-        "import keras\n\n\ndef two():\n    a, b = keras.Input((8,), name='a'), keras.Input((3,), batch_size=5, name='b')\n"
+        "import keras\n\n\ndef two():\n"
+        "    a = keras.Input((8,), name='a')\n    b = keras.Input((3,), batch_size=5, name='b')\n"
         "    return keras.Model({'a': a, 'b': b}, [keras.layers.Dense(4)(a), keras.layers.Dense(2)(b)])\n"
     )
     found = run("plan", "keras_net.py:two", "--batch", "5")
