@@ -137,10 +137,20 @@ class Joint:
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None:
             raise Lost
-        total = nothing
-        for coefficient, view in form:
-            if coefficient:
+        return self._summed([(coefficient, view) for coefficient, view in form if coefficient], b, shape)
+
+    def _summed(self, terms: Sequence[tuple[float, Layout]], b: Layout, shape: tuple[int, ...]) -> Array:
+        """The covariance of a linear form: a term that cannot be told counts as independent, if others can be."""
+        total, lost = np.zeros((2,) * len(shape)), 0
+        for coefficient, view in terms:
+            try:
                 total = total + coefficient * self.between(self.down(view), b, shape)
+            except Lost:
+                if self._steps > MOST_STEPS:
+                    raise
+                lost += 1
+        if terms and lost == len(terms):
+            raise Lost
         return total
 
     def source(self, base: int) -> Value | None:
