@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core.checks import brief
 from .core.options import GivenOptions, Options, read_count, read_options, shows_options
+from .core.plan.calibration import goals
 from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
 from .core.solve.outcome import RuleSet
@@ -128,6 +129,9 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     center: "bias" lets biases cancel the mean that comes in; "activation" takes the mean off every activation that
         stands as a module, a layer or an activation argument (but gates and outputs of the model).
     exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
+    calibrate: draw the weights of `seed` beside the model, run noise (never data) through it once, and scale each
+        weight so that this draw is on target, and not the mean over draws; for deep networks without norms. The plan
+        holds the factors, for this seed.
     max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
@@ -136,9 +140,15 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     """
     settings = read_options(options)
     model = _model(model, abstract=True)
-    made = _analyse(model, inputs, settings, check=False)
+    made = _planned(model, inputs, settings)
     _speak(model, made, settings)
     return made
+
+
+def _planned(model: Any, inputs: Any, settings: Options) -> Plan:
+    """The plan, for one draw if that is wanted (and a scale was solved for)."""
+    made = _analyse(model, inputs, settings, check=False)
+    return made.calibrate(model, inputs) if settings.calibrate and goals(made) else made
 
 
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
@@ -164,7 +174,7 @@ def initialize(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) 
         raise ModelError("weights are set in place, and there is no model here yet", where="model",
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     settings = read_options(options)
-    made = _analyse(model, inputs, settings, check=False)
+    made = _planned(model, inputs, settings)
     made.apply(model, warn=False)
     _speak(model, made, settings)
     return made

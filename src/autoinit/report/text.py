@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ..core.plan.calibration import advice
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..names import shown
@@ -45,7 +46,7 @@ def table(plan: PlanData, width: int = WIDTH) -> str:
     rows = layer_rows(plan)
     lines = [title(plan), *problems(plan, rows), ""]
     cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    lines += [*aligned(PLAN_COLUMNS, cells, width), "", *centred(plan), summary(plan, rows)]
+    lines += [*aligned(PLAN_COLUMNS, cells, width), "", *centred(plan), *filter(None, [advice(plan)]), summary(plan, rows)]
     return "\n".join(cut(shown(line), width) for line in lines)
 
 

@@ -36,6 +36,10 @@ class PartPlan:
     of_offset: Size = 0
     value: Number = 0.0
     """For a centring bias: the incoming mean that it cancels."""
+    layer: Size | None = None
+    """Index of the output of the contraction that the part was drawn for."""
+    factor: Number = 1.0
+    """What calibration multiplies `std` by, for the plan's own seed."""
 
     def drawn_as(self, distribution: str) -> str:
         """The kind, with the plan's distribution where that decides: a table has no rows that could be orthogonal."""
@@ -60,7 +64,8 @@ class ParameterPlan:
 
     @property
     def std(self) -> float | None:
-        return self.parts[0].std if self.parts else None
+        """Of the first part, as it is drawn."""
+        return self.parts[0].std * self.parts[0].factor if self.parts else None
 
 
 @dataclass(slots=True)
@@ -169,6 +174,8 @@ class PlanData:
     """The plan describes the weights as they are (`check`), and sets nothing."""
     exact: bool = False
     """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
+    calibrated: bool = False
+    """Parts have factors that put the draw of `seed`, and no other, on its targets."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations that `apply` centres (center="activation")."""
     residual: list[ResidualPlan] = field(default_factory=list)

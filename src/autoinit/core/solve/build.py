@@ -43,7 +43,8 @@ def build_plan(
     for name, decision in outcome.decisions.of.items():
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
-        parts = [_part(part) for _, part in decision.parts] if not check else []
+        parts = [_part(part, _solved_for(part, graph, outcome, first_row)) for _, part in decision.parts]
+        parts = [] if check else parts
         parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases))
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
@@ -139,11 +140,18 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         row.fan = row.second / (std**2 * incoming.second)
 
 
-def _part(part: Part) -> PartPlan:
+def _solved_for(part: Part, graph: Graph, outcome: Outcome, first_row: dict[int, int | None]) -> int | None:
+    """The row of the contraction that a part was drawn for."""
+    node = -1 if part.node is None else part.node
+    return first_row.get(id(graph.nodes[node])) if node in outcome.weight_nodes else None
+
+
+def _part(part: Part, layer: int | None) -> PartPlan:
     v, of = part.view, part.of
     shape, stride = _each_once(v)
     rows = [a for a in part.rows if a < len(shape)] if len(shape) == len(v.shape) else []
-    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value))
+    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value),
+                    layer=layer)  # fmt: skip
     if of is not None:  # a centring bias, with the rows of its weight
         made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
         made.rows = list(part.rows)
