@@ -15,11 +15,13 @@ from .core.solve.outcome import RuleSet
 from .errors import AutoInitError, AutoInitWarning
 from .memoryless import meta
 from .plans import Plan
+from .report.diff import PlanDiff
 from .watching import watch
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "RuleSet", "Signal", "baselines", "centered",
-    "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules", "watch",
+    "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "Plan", "PlanDiff", "RuleSet", "Signal", "baselines",
+    "centered", "check", "forget_rule", "independent", "initialize", "measure", "meta", "plan", "rule", "rules",
+    "watch",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from .core.plan.measured import MeasurementData, Result
 from .core.plan.plan import Note, PlanData
 from .errors import PlanError
 from .frontends.choice import front_end_of
+from .report.diff import TOLERANCE, PlanDiff, diff
 from .report.notebook import plan_html
 from .report.page import page
 from .report.plot import plot
@@ -97,6 +98,15 @@ class Plan(PlanData):
     def from_dict(cls, data: Any, where: str = "plan") -> Plan:
         """The inverse of `to_dict`. Anything that is not what `save` writes is a `PlanError` with its place."""
         return plan_from_dict(cls, data, where)
+
+    def diff(self, other: PlanData, tolerance: float = TOLERANCE) -> PlanDiff:
+        """What another plan does differently: settings, parameters, predicted signals and verdicts::
+
+            print(plan.diff(autoinit.check(model, inputs)))
+
+        Standard deviations and variances that differ by no more than `tolerance`, a share, count as equal.
+        """
+        return diff(self, other, tolerance)
 
     def __str__(self) -> str:
         return table(self)
