@@ -115,7 +115,8 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
         "train": orthogonal weights, ``residual="depth"``, ``tables="matched"``.
     variance: the variance every weight layer's output gets (the paper's nu; default 1); or one for each name pattern,
-        ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer.
+        ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer. "stable", in
+        place of a number: the smallest from 1 on at which deviations of a draw do not grow with depth.
     distribution: "truncated_normal" (default), "normal", "uniform" or "orthogonal".
     residual: what the branches of a residual trunk with n additions add to it: None (default): each as much as any
         layer; "depth": 1/n of that, at the last weight of a branch that has a norm, or spread over its weights; "zero":

@@ -54,7 +54,14 @@ Inputs = Annotated[
 ]
 Batch = Annotated[int, typer.Option("--batch", "-b", min=1, help="Size of the batch axis.")]
 Variance = Annotated[float, typer.Option(help="The variance of every weight layer's output.")]
-Distribution = Annotated[str, typer.Option(help="truncated_normal, normal, uniform or orthogonal.")]
+Target = Annotated[str, typer.Option("--variance", help="The variance of every weight layer's output, or stable.")]
+Distribution = Annotated[
+    str | None, typer.Option(help="truncated_normal, normal, uniform or orthogonal; if not given, the recipe's.")
+]
+Recipe = Annotated[str, typer.Option(help="A named set of options: paper or train.")]
+Calibrate = Annotated[
+    bool, typer.Option("--calibrate", help="Scale the weights of this draw by one run on noise.")
+]
 Seed = Annotated[int, typer.Option(help="For drawing weights and noise.")]
 Evaluation = Annotated[bool, typer.Option("--eval", help="Analyse in evaluation mode.")]
 Skip = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to leave alone.")]
@@ -108,19 +115,21 @@ def _common(
 
 @app.command()
 def plan(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
-    distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
-    skip: Skip = None, only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Target = str(VARIANCE),
+    recipe: Recipe = DEFAULTS.recipe, distribution: Distribution = None, calibrate: Calibrate = False,
+    seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, skip: Skip = None, only: Only = None,
+    center: Centring = None, json_file: Json = None, html: Html = None,
     plot: Plot = None, fail_on: Fail = FailOn.never,
 ) -> None:  # fmt: skip
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
-        made = api.plan(named.model, given, **_options(variance, distribution, seed, evaluation, skip, only, center))
+        settings = _options(recipe, variance, distribution, calibrate, seed, evaluation, skip, only, center)
+        made = api.plan(named.model, given, **settings)
         now = None
         if html or plot:
-            now = api.predict(named.model, given, variance=variance, training=not evaluation, warn=False)
+            now = api.predict(named.model, given, variance=_number(variance), training=not evaluation, warn=False)
         _show(made, json_file, html, plot, now)
     _judge(made, fail_on)
 
@@ -174,15 +183,16 @@ def measure(
 @app.command()
 def init(
     model: Model, output: Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .keras or .weights.h5")],
-    inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
-    distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
-    skip: Skip = None, only: Only = None, center: Centring = None,
+    inputs: Inputs = None, batch: Batch = 64, variance: Target = str(VARIANCE),
+    recipe: Recipe = DEFAULTS.recipe, distribution: Distribution = None, calibrate: Calibrate = False,
+    seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, skip: Skip = None, only: Only = None,
+    center: Centring = None,
 ) -> None:  # fmt: skip
     """Initialize a model and write its weights to a file."""
     with told():
         named = resolve(model)
         check_form(named.model, output, center and center.value)
-        settings = _options(variance, distribution, seed, evaluation, skip, only, center)
+        settings = _options(recipe, variance, distribution, calibrate, seed, evaluation, skip, only, center)
         made = api.initialize(named.model, _given(named, inputs, batch), **settings)
         save_weights(named.model, output)
         for line in complaints(made):
@@ -205,14 +215,24 @@ def _given(named: Named, inputs: list[str] | None, batch: int) -> Any:
 
 
 def _options(
-    variance: float, distribution: str, seed: int, evaluation: bool, skip: list[str] | None, only: list[str] | None,
-    center: Center | None,
+    recipe: str, variance: str, distribution: str | None, calibrate: bool, seed: int, evaluation: bool,
+    skip: list[str] | None, only: list[str] | None, center: Center | None,
 ) -> GivenOptions:  # fmt: skip
     """As the API takes them, which says what is wrong with one."""
-    return cast(GivenOptions, {
-        "variance": variance, "distribution": distribution, "seed": seed, "training": not evaluation, "skip": skip,
-        "only": only, "center": None if center is None else center.value, "warn": False,
-    })  # fmt: skip
+    settings = {
+        "recipe": recipe, "variance": _number(variance), "calibrate": calibrate, "seed": seed, "training": not evaluation,
+        "skip": skip, "only": only, "center": None if center is None else center.value, "warn": False,
+    }  # fmt: skip
+    given = {} if distribution is None else {"distribution": distribution}  # beside a recipe it would win
+    return cast(GivenOptions, {**settings, **given})
+
+
+def _number(word: str) -> Any:
+    """A number, if that is what was written; the API says what is wrong with other words."""
+    try:
+        return float(word)
+    except ValueError:
+        return word
 
 
 def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:

@@ -17,12 +17,14 @@ from dataclasses import dataclass, replace
 from math import erfc, isfinite, log, sqrt
 
 from .measured import Key, key_of
-from .plan import ParameterPlan, PlanData, SomePlan, TensorPlan
+from .plan import ParameterPlan, PlanData, SlopePlan, SomePlan, TensorPlan
 
 Place = tuple[str, int]
 """A parameter, and the number of its part."""
 LEAST_SHARE = 0.5
 """Of a tensor's second moment that has to be x.var(), for one draw of it to tell the scale of its weight."""
+RUNAWAY = 3.0
+"""A plan speaks of deviations that are raised to a higher power than this, a little more than e."""
 WORTHWHILE = 0.1
 """A plan speaks of calibration from this share of layers on."""
 PASSES = 4
@@ -47,21 +49,25 @@ class Goal:
         """What a measured variance asks of each part; None if no factor helps."""
         if not variance > 0 or not isfinite(variance):
             return None
-        return sqrt(self.variance / variance) ** (1.0 / len(self.parts))
+        return float(sqrt(self.variance / variance) ** (1.0 / len(self.parts)))
 
     def met(self, variance: float, tolerance: float) -> bool:
         return abs(variance / self.variance - 1.0) <= tolerance
 
 
 def goals(plan: PlanData, variance: float | None = None) -> dict[Key, Goal]:
-    """The goals of a plan's layers by the key of their tensors; `variance`: the same one for all, as LSUV has it."""
+    """The goals of a plan's layers by the key of their tensors.
+
+    `variance`: the same one for all, as LSUV has it, which also scales a table where it is looked up.
+    """
     parts, biases = defaultdict[int, list[Place]](list), defaultdict[tuple[str, int], list[Place]](list)
+    looked_up = {row.weight: row.index for row in plan.tensors if row.tied} if variance is not None else {}
     for entry in plan.parameters:
         for k, part in enumerate(entry.parts):
             if part.kind == "centre":
                 biases[part.of, part.of_offset].append((entry.name, k))
             elif part.layer is not None and entry.action in ("set", "gain"):
-                parts[part.layer].append((entry.name, k))
+                parts[looked_up.get(entry.name, part.layer)].append((entry.name, k))
     made: dict[Key, Goal] = {}
     read: set[str] = set()
     for row in plan.tensors:
@@ -96,6 +102,12 @@ def expected_off(plan: PlanData, factor: float = 1.25) -> float:
     return sum(1.0 - _below((width + s * s / 2) / s) + _below((s * s / 2 - width) / s) for s in spreads)
 
 
+def runaway(plan: PlanData) -> SlopePlan | None:
+    """Where deviations have grown most, if they run away."""
+    worst = max(plan.slopes, key=lambda one: one.power, default=None)
+    return worst if worst is not None and worst.power > RUNAWAY else None
+
+
 def _below(z: float) -> float:
     """The normal distribution function."""
     return 0.5 * erfc(-z * sqrt(0.5))
@@ -109,7 +121,7 @@ def advice(plan: PlanData) -> str:
         return f"calibrated: the draw of seed {plan.seed} is on target"
     if plan.checked or off < max(1.0, WORTHWHILE * layers):
         return ""
-    return f"one draw is expected to be off by more than 1.25× in {off:.0f} of {layers} layers: calibrate=True mends that"
+    return f"one draw is expected to be off by more than 1.25× in {off:.0f} of {layers} layers (calibrate=True)"
 
 
 def without_factors(plan: SomePlan) -> SomePlan:

@@ -70,6 +70,7 @@ def check_all(plan: PlanData) -> None:
             raise _refused("there is one correlation for each axis", tensor.correlation, "tensors", k, "correlation")
     indices: list[tuple[int | None, Place]] = [(index, ("outputs", k)) for k, index in enumerate(plan.outputs)]
     indices += [(entry.layer, ("parameters", k, "layer")) for k, entry in enumerate(plan.parameters)]
+    indices += [(one.tensor, ("slopes", k, "tensor")) for k, one in enumerate(plan.slopes)]
     indices += [
         (part.layer, ("parameters", k, "parts", n, "layer"))
         for k, entry in enumerate(plan.parameters)

@@ -145,6 +145,23 @@ class ResidualPlan:
     """Of the sum's second moment: what the branch makes."""
     ends: list[str] = field(default_factory=list)
     """The weights that the branch ends in."""
+    power: Prediction = 1.0
+    """To which a deviation of one of the layers before has been raised here, at most."""
+
+
+@dataclass(slots=True)
+class SlopePlan:
+    """An activation in front of a weight: d log E[f^2] / d log Var, which deviations of a draw are raised to there."""
+
+    tensor: Size
+    """Index of what the activation makes."""
+    slope: Prediction
+    variance: Prediction
+    """Of what comes into the activation."""
+    power: Prediction
+    """The slopes' product: to which a deviation of one of the layers before has been raised, at most."""
+    layers: Prediction
+    """Weight layers before it since the last norm (along a trunk: a mean by shares)."""
 
 
 @dataclass(slots=True)
@@ -180,6 +197,8 @@ class PlanData:
     """Activations that `apply` centres (center="activation")."""
     residual: list[ResidualPlan] = field(default_factory=list)
     """Additions along residual trunks."""
+    slopes: list[SlopePlan] = field(default_factory=list)
+    """Activations, in the order of execution."""
     fills: list[str] = field(default_factory=list)
     """Parameters and buffers that had no memory when the plan was made, and get what their constructors write."""
 
