@@ -220,8 +220,9 @@ def _options(
 ) -> GivenOptions:  # fmt: skip
     """As the API takes them, which says what is wrong with one."""
     settings = {
-        "recipe": recipe, "variance": _number(variance), "calibrate": calibrate, "seed": seed, "training": not evaluation,
-        "skip": skip, "only": only, "center": None if center is None else center.value, "warn": False,
+        "recipe": recipe, "variance": _number(variance), "calibrate": calibrate, "seed": seed,
+        "training": not evaluation, "skip": skip, "only": only, "center": None if center is None else center.value,
+        "warn": False,
     }  # fmt: skip
     given = {} if distribution is None else {"distribution": distribution}  # beside a recipe it would win
     return cast(GivenOptions, {**settings, **given})

@@ -51,6 +51,7 @@ class Options:
     max_ops: float = 200_000
     max_seconds: float = 120.0
     warn: bool = True
+    progress: bool = True
     strict: bool = False
     """Raise when a rule fails instead of falling back (for tests of rules)."""
 
@@ -88,6 +89,7 @@ class OptionsButSeed(TypedDict, total=False):
     max_ops: float
     max_seconds: float
     warn: bool
+    progress: bool
     strict: bool
 
 
@@ -216,5 +218,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "strict", "warn"), read_flag),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "strict", "warn", "progress"), read_flag),
 }

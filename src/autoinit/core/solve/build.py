@@ -44,8 +44,8 @@ def build_plan(
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
         parts = [_part(part, _solved_for(part, graph, outcome, first_row)) for _, part in decision.parts]
-        parts = [] if check else parts
-        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases))
+        parts, frozen = [] if check else parts, not decision.parameter.trainable
+        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen))
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
     notes += [
