@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from math import erfc, isfinite, log, sqrt
 
 from .measured import Key, key_of
-from .plan import ParameterPlan, PlanData, SlopePlan, SomePlan, TensorPlan
+from .plan import PlanData, SlopePlan, SomePlan, TensorPlan
 
 Place = tuple[str, int]
 """A parameter, and the number of its part."""
@@ -62,8 +62,10 @@ def goals(plan: PlanData, variance: float | None = None) -> dict[Key, Goal]:
     """
     parts, biases = defaultdict[int, list[Place]](list), defaultdict[tuple[str, int], list[Place]](list)
     looked_up = {row.weight: row.index for row in plan.tensors if row.tied} if variance is not None else {}
+    offsets: dict[Place, int] = {}
     for entry in plan.parameters:
         for k, part in enumerate(entry.parts):
+            offsets[entry.name, k] = part.offset
             if part.kind == "centre":
                 biases[part.of, part.of_offset].append((entry.name, k))
             elif part.layer is not None and entry.action in ("set", "gain"):
@@ -76,13 +78,9 @@ def goals(plan: PlanData, variance: float | None = None) -> dict[Key, Goal]:
             read.add(row.weight)
         wanted = variance if variance is not None else _variance(row)
         if decided and wanted is not None:
-            follow = (b for name, k in decided for b in biases[name, _part_offset(plan[name], k)])
+            follow = (bias for place in decided for bias in biases[place[0], offsets[place]])
             made[key_of(row)] = Goal(wanted, tuple(decided), tuple(dict.fromkeys(follow)))
     return made
-
-
-def _part_offset(entry: ParameterPlan, k: int) -> int:
-    return entry.parts[k].offset
 
 
 def _variance(row: TensorPlan) -> float | None:

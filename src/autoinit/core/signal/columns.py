@@ -156,4 +156,4 @@ def noise_like(x: Signal, batch: NDArray[np.float64], rng: np.random.Generator) 
     drawn = np.clip(mean + std * rng.standard_normal(batch.shape), batch.min(axis=others, keepdims=True),
                     batch.max(axis=others, keepdims=True))  # fmt: skip
     whole = (batch == np.rint(batch)).all(axis=others, keepdims=True)
-    return np.where(whole, np.rint(drawn), drawn)
+    return np.asarray(np.where(whole, np.rint(drawn), drawn))

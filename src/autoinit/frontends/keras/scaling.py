@@ -91,7 +91,7 @@ class Scaler:
     def _scale(self, place: Place, factor: float) -> None:
         """Multiply the entries of a part, from now on."""
         name = place[0]
-        entry, array = self.plan[name], self.values[name]
+        entry, array = self.plan.parameter(name), self.values[name]
         part = entry.parts[place[1]]
         region = Region.of(entry.shape, part.shape, part.stride, part.offset)
         array[region.holds(places_in(region.whole, [0] * array.ndim, region.whole))] *= factor

@@ -76,7 +76,7 @@ class Scaler:
 
     def _scale(self, place: Place, factor: float) -> None:
         """Multiply the entries of a part, wherever they lie."""
-        entry, tensor = self.plan[place[0]], self.parameters[place[0]].detach()
+        entry, tensor = self.plan.parameter(place[0]), self.parameters[place[0]].detach()
         part = entry.parts[place[1]]
         region = Region.of(entry.shape, part.shape, part.stride, part.offset)
         box = region.box()
