@@ -113,6 +113,23 @@ def test_a_scanned_stack_is_a_loop() -> None:
     assert len({part.offset for part in parts}) == 6
 
 
+def test_a_recurrence_is_followed_step_by_step() -> None:
+    """With one weight for all steps, which the first step decides; the plan says so."""
+
+    def function(p: Any, x: Any, key: Any) -> Any:
+        def step(h: Any, x: Any) -> Any:
+            h = jnp.tanh(x @ p["cell.w"] + h @ p["cell.u"])
+            return h, h
+
+        return lax.scan(step, jnp.zeros((16, 48)), x)[1] @ p["head.w"]
+
+    made = program(function, {"cell.w": (32, 48), "cell.u": (48, 48), "head.w": (48, 8)})
+    followed = traced(made, noise(5, 16, 32))
+    assert followed.graph.notes == ["cell: a recurrence of 5 steps, followed step by step"]
+    used = [node.inputs[1].name for node in followed.graph.nodes if node.op == "linear" and node.module == "cell"]
+    assert used.count("cell.w") == 5 and used.count("cell.u") in (4, 5)  # the first state is zero
+
+
 def test_branches_that_depend_on_data_are_both_followed() -> None:
     def function(p: Any, x: Any, key: Any) -> Any:
         y = x @ p["one.w"]

@@ -38,6 +38,11 @@ def understands(model: Any) -> bool:
     return isinstance(model, keras.layers.Layer)
 
 
+def bound(model: Any, inputs: Any, values: bool) -> Any:
+    """Models hold their parameters."""
+    return model
+
+
 def frozen(model: Any) -> set[str]:
     """Names of parameters that are not to be trained."""
     return {name for name, variable in parameters_of(model).items() if not variable.trainable}
@@ -92,6 +97,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "calibration", "centred_activation", "frozen", "identities", "measure", "names",
+    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure", "names",
     "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip
