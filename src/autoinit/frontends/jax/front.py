@@ -91,6 +91,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure", "names",
-    "on_arrays", "preflight", "probe", "shapes", "understands",
+    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip
