@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 
 from .core.checks import brief
 from .core.options import GivenOptions, Options, read_count, read_options, shows_options
+from .core.plan.calibration import goals
 from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
 from .core.progress import at
@@ -123,7 +124,8 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
         "train": orthogonal weights, ``residual="depth"``, ``tables="matched"``.
     variance: the variance every weight layer's output gets (the paper's nu; default 1); or one for each name pattern,
-        ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer.
+        ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer. "stable", in
+        place of a number: the smallest from 1 on at which deviations of a draw do not grow with depth.
     distribution: "truncated_normal" (default), "normal", "uniform" or "orthogonal".
     residual: what the branches of a residual trunk with n additions add to it: None (default): each as much as any
         layer; "depth": 1/n of that, at the last weight of a branch that has a norm, or spread over its weights; "zero":
@@ -137,6 +139,9 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     center: "bias" lets biases cancel the mean that comes in; "activation" takes the mean off every activation that
         stands as a module, a layer or an activation argument (but gates and outputs of the model).
     exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
+    calibrate: draw the weights of `seed` beside the model, run noise (never data) through it once, and scale each
+        weight so that this draw is on target, and not the mean over draws; for deep networks without norms. The plan
+        holds the factors, for this seed.
     max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
@@ -146,9 +151,15 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     """
     settings = read_options(options)
     model = _model(model, inputs, params, abstract=True)
-    made = _analyse(model, inputs, settings, check=False)
+    made = _planned(model, inputs, settings)
     _speak(model, made, settings)
     return made
+
+
+def _planned(model: Any, inputs: Any, settings: Options) -> Plan:
+    """The plan, for one draw if that is wanted (and a scale was solved for)."""
+    made = _analyse(model, inputs, settings, check=False)
+    return made.calibrate(model, inputs) if settings.calibrate and goals(made) else made
 
 
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
@@ -198,7 +209,7 @@ def initialize(
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     settings = read_options(options)
     model = _model(model, inputs, params, abstract=True)
-    made = _analyse(model, inputs, settings, check=False)
+    made = _planned(model, inputs, settings)
     new = made.apply(model, warn=False)
     _speak(model, made, settings)
     return made if new is model else (new, made)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from .core.files import replace_text
 from .core.options import read_flag, read_seed
+from .core.plan.calibration import goals, with_factors, without_factors
 from .core.plan.check import check_writes
 from .core.plan.file import parsed, plan_from_dict, plan_to_dict
 from .core.plan.layers import LayerPlan, layer
 from .core.plan.measured import MeasurementData, Result
-from .core.plan.plan import ParameterPlan, PlanData
+from .core.plan.plan import Note, ParameterPlan, PlanData
 from .core.plan.problems import PlanProblem, problems
 from .errors import PlanError
 from .frontends.choice import front_end_of
@@ -33,6 +34,8 @@ from .telling import left_frozen, tell, untied
 
 if TYPE_CHECKING:
     import pandas
+
+NOT_CALIBRATED = "not calibrated: its output is constant on noise, or not finite"
 
 
 class Plan(PlanData):
@@ -129,10 +132,33 @@ class Plan(PlanData):
             raise PlanError("this plan only describes the present weights", where="Plan.apply",
                             received="what autoinit.check gave",
                             fix="use autoinit.plan(...) instead of check(...)")  # fmt: skip
+        if self.calibrated and seed != self.seed:
+            raise PlanError("this plan is calibrated for the draw of another seed", where="Plan.apply",
+                            received=f"seed={seed}, calibrated for {self.seed}",
+                            fix=f"plan.calibrate(model, inputs, seed={seed}).apply(model)")  # fmt: skip
         check_writes(self)
         plan = self.restricted(front_end.names(model)) if read_flag("partial", partial) else self
         made = front_end.apply(plan, model, seed)
         tell(self, [*left_frozen(self, front_end.frozen(model)), *untied(self, front_end.identities(model))], warn)
+        return made
+
+    def calibrate(self, model: Any, inputs: Any = None, seed: int | None = None) -> Plan:
+        """The plan that puts one draw on its targets, and not the mean over draws. Changes nothing.
+
+        The weights of `seed` are drawn into memory of their own, noise as `inputs` describe it runs through the model
+        once, and every weight is scaled when its output is made. The factors are in the new plan, so that it can be
+        saved and applied anywhere, with the same weights.
+        """
+        seed = self.seed if seed is None else read_seed(seed)
+        if self.checked or not goals(self):
+            raise PlanError("there is no weight in this plan whose scale was solved for", where="Plan.calibrate",
+                            received="what autoinit.check gave" if self.checked else repr(self),
+                            fix="plan = autoinit.plan(model, inputs), with this version")  # fmt: skip
+        check_writes(self)
+        plain = without_factors(self)
+        factors, failed = front_end_of(model).calibration(plain, model, inputs, seed)
+        made = with_factors(plain, factors, seed)
+        made.notes = [*made.notes, *(Note("warning", name, NOT_CALIBRATED) for name in failed)]
         return made
 
     def save(self, path: str | Path) -> None:

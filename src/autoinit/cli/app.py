@@ -21,6 +21,7 @@ from .settings import (
     Added,
     Batch,
     Branches,
+    Calibrate,
     Centring,
     Compared,
     Debug,
@@ -87,7 +88,8 @@ def plan(
     model: Model, inputs: Inputs = None, batch: Batch = 64, recipe: Named = None, variance: Variance = VARIANCE,
     distribution: Drawn = None, residual: Branches = None, tables: Added = None, seed: Seed = DEFAULTS.seed,
     evaluation: Evaluation = False, skip: Skip = None, only: Only = None, center: Centring = None,
-    keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False, max_ops: MaxOps = DEFAULTS.max_ops,
+    keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
+    calibrate: Calibrate = False, max_ops: MaxOps = DEFAULTS.max_ops,
     max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None, html: Html = None, plot: Plot = None,
     fail_on: Fail = FailOn.never, traceback: Debug = False,
 ) -> None:  # fmt: skip
@@ -98,6 +100,7 @@ def plan(
         options = given(
             recipe=recipe, variance=variance, distribution=distribution, residual=residual, tables=tables, seed=seed,
             training=not evaluation, skip=skip, only=only, center=center, keep_zeros=keep_zeros, exact=exact,
+            calibrate=calibrate,
             max_ops=max_ops, max_seconds=max_seconds,
         )  # fmt: skip
         made = api.plan(named.model, described, **options)
@@ -156,6 +159,7 @@ def init(
     variance: Variance = VARIANCE, distribution: Drawn = None, residual: Branches = None, tables: Added = None,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, skip: Skip = None, only: Only = None,
     center: Centring = None, keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
+    calibrate: Calibrate = False,
     max_ops: MaxOps = DEFAULTS.max_ops, max_seconds: MaxSeconds = DEFAULTS.max_seconds, traceback: Debug = False,
 ) -> None:  # fmt: skip
     """Initialize a model and write its weights to a file."""
@@ -165,6 +169,7 @@ def init(
         options = given(
             recipe=recipe, variance=variance, distribution=distribution, residual=residual, tables=tables, seed=seed,
             training=not evaluation, skip=skip, only=only, center=center, keep_zeros=keep_zeros, exact=exact,
+            calibrate=calibrate,
             max_ops=max_ops, max_seconds=max_seconds,
         )  # fmt: skip
         found = api.initialize(named.model, inputs_of(named, inputs, batch), **options)

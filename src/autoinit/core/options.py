@@ -20,6 +20,8 @@ Centre = Literal["bias", "activation"]
 Recipe = Literal["paper", "train"]
 Residual = Literal["depth", "zero"]
 Tables = Literal["matched", "kept"]
+Stable = Literal["stable"]
+Variance = float | Stable | Mapping[str, float | Stable]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 CENTRES: tuple[Centre | None, ...] = (None, *get_args(Centre))
 SMALLEST_VARIANCE, LARGEST_VARIANCE = 1e-20, 1e20
@@ -33,7 +35,7 @@ class Options:
     """See `autoinit.plan` for their meaning."""
 
     recipe: Recipe = "paper"
-    variance: float | Mapping[str, float] = VARIANCE
+    variance: Variance = VARIANCE
     distribution: Distribution = "truncated_normal"
     residual: Residual | None = None
     tables: Tables = "kept"
@@ -44,6 +46,7 @@ class Options:
     keep_zeros: bool = True
     center: Centre | None = None
     exact: bool = False
+    calibrate: bool = False
     rules: Any = None
     max_ops: float = 200_000
     max_seconds: float = 120.0
@@ -71,7 +74,7 @@ class OptionsButSeed(TypedDict, total=False):
     """What users may give, for functions that take the seed in another place."""
 
     recipe: Recipe
-    variance: float | Mapping[str, float]
+    variance: Variance
     distribution: Distribution
     residual: Residual | None
     tables: Tables
@@ -81,6 +84,7 @@ class OptionsButSeed(TypedDict, total=False):
     keep_zeros: bool
     center: Centre | None
     exact: bool
+    calibrate: bool
     rules: Any
     max_ops: float
     max_seconds: float
@@ -147,8 +151,8 @@ def refused(name: str, takes: str, value: Any, fix: str) -> OptionError:
     return OptionError(f"'{name}' takes {takes}", where=f"option '{name}'", received=brief(value), fix=fix)
 
 
-def _variances(name: str, value: Any) -> float | Mapping[str, float]:
-    """One number, or one for each pattern of names."""
+def _variances(name: str, value: Any) -> Variance:
+    """One number or "stable", or one for each pattern of names."""
     if not isinstance(value, Mapping):
         return _variance(name, value)
     if not value or not all(isinstance(pattern, str) for pattern in value):
@@ -156,10 +160,12 @@ def _variances(name: str, value: Any) -> float | Mapping[str, float]:
     return {pattern: _variance(f"{name}[{pattern!r}]", one) for pattern, one in value.items()}
 
 
-def _variance(name: str, value: Any) -> float:
+def _variance(name: str, value: Any) -> float | Stable:
+    if isinstance(value, str) and value == "stable":
+        return "stable"
     number = real(value)
     if number is None or not SMALLEST_VARIANCE <= number <= LARGEST_VARIANCE:
-        takes = f"a finite positive number between {SMALLEST_VARIANCE:g} and {LARGEST_VARIANCE:g}"
+        takes = f"a finite positive number between {SMALLEST_VARIANCE:g} and {LARGEST_VARIANCE:g}, or 'stable'"
         raise refused(name, takes, value, f"{name}=1.0")
     return number
 
@@ -212,5 +218,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn", "progress"), read_flag),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "strict", "warn", "progress"), read_flag),
 }

@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from ..core.options import Options
+from ..core.plan.calibration import Place
 from ..core.plan.measured import Key, Moments
 from ..core.plan.plan import PlanData
 from ..core.plan.preflight import Preflight
@@ -41,6 +42,10 @@ class FrontEnd(Protocol):
 
     def apply(self, plan: PlanData, model: Any, seed: int) -> Any:
         """Write what is planned, all of it or nothing; returns the model (a new one, where models are values)."""
+
+    def calibration(self, plan: PlanData, model: Any, inputs: Any, seed: int) -> tuple[dict[Place, float], list[str]]:
+        """What to multiply parts with, so that the draw of `seed` is on target, by a run on noise; and the parameters
+        for which nothing helps. Changes nothing."""
 
     def measure(self, model: Any, inputs: Any, options: Options, seed: int) -> Moments:
         """Mean and variance of every tensor in a real run, by the keys of the plan's rows. Changes nothing."""

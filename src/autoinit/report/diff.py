@@ -17,7 +17,8 @@ from .layout import WIDTH, Column, aligned, cut, number, times
 TOLERANCE = 0.01
 MOST_LINES = 20
 """Of each of the two tables."""
-SETTINGS = ("model", "framework", "variance", "distribution", "seed", "training", "checked", "exact")
+SETTINGS = ("model", "framework", "variance", "distribution", "seed", "training", "checked", "exact",
+            "calibrated")  # fmt: skip
 MISSING = "—"
 PARAMETER_COLUMNS = (
     Column("parameter", left=True), Column("differs in", left=True), Column("this", left=True),
@@ -157,7 +158,7 @@ def _what(one: ParameterPlan, two: ParameterPlan, tolerance: float) -> tuple[str
 
 
 def _stds(parameter: ParameterPlan) -> list[float]:
-    return [x for part in parameter.parts for x in (part.std, part.value)]
+    return [x for part in parameter.parts for x in (part.std * part.factor, part.value)]
 
 
 def _filling(part: PartPlan) -> tuple[Any, ...]:
@@ -200,7 +201,7 @@ def _parameter_cells(item: ParameterDifference) -> list[str]:
 def _said(parameter: ParameterPlan, what: Sequence[str]) -> list[str]:
     """The side of a parameter that differs, in words."""
     words = {"shape": times(parameter.shape) or "()", "action": parameter.action}
-    stds = [f"{part.std:.4g}" for part in parameter.parts]
+    stds = [f"{part.std * part.factor:.4g}" for part in parameter.parts]
     if stds:
         words["std"] = " | ".join(dict.fromkeys(stds))
     words["filling"] = " | ".join(dict.fromkeys(f"{p.kind} {times(p.shape)}" for p in parameter.parts)) or "nothing"

@@ -21,6 +21,7 @@ from .text import (
     plan_cells,
     problem_line,
     problems,
+    remarks,
     span,
     summary,
     title,
@@ -41,7 +42,8 @@ FAINT = "opacity:.65"
 def plan_html(plan: PlanData) -> str:
     rows = layer_rows(plan)
     cells = [_folded(item) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    return html_table(title(plan), problems(plan, rows), PLAN_COLUMNS, cells, summary(plan, rows))
+    last = ". ".join([*remarks(plan), summary(plan, rows)])
+    return html_table(title(plan), problems(plan, rows), PLAN_COLUMNS, cells, last)
 
 
 def measurement_html(measurement: MeasurementData) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ..core.plan.calibration import advice, runaway
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..core.plan.problems import SameNotes, counted
 from ..names import shown
-from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
+from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows, short_op
 from .fold import Fold, fold
 from .layout import WIDTH, Column, aligned, number, shortened, times, wrapped
 
@@ -47,7 +48,7 @@ def table(plan: PlanData, width: int = WIDTH) -> str:
     """The weight layers of a plan: scale, predicted signal and verdict; problems first, the summary last."""
     rows = layer_rows(plan)
     cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    above, below = [title(plan), *problems(plan, rows)], [*centred(plan), summary(plan, rows)]
+    above, below = [title(plan), *problems(plan, rows)], [*centred(plan), *remarks(plan), summary(plan, rows)]
     return _joined(above, aligned(PLAN_COLUMNS, cells, width), below, width)
 
 
@@ -89,6 +90,22 @@ def centred(plan: PlanData) -> list[str]:
     named = [f"{_place(c.place)} {shown(c.function)} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
     more = len(plan.centers) - len(named)
     return [f"taken off activations: {', '.join(named)}" + (f", ... and {more} more (plan.centers)" if more else "")]
+
+
+def remarks(plan: PlanData) -> list[str]:
+    """What else to know, a line each."""
+    return [line for line in (steep(plan), advice(plan)) if line]
+
+
+def steep(plan: PlanData) -> str:
+    """Where deviations of a draw run away with depth, in one line; empty if they do not."""
+    worst = runaway(plan)
+    if worst is None:
+        return ""
+    row = plan.tensors[worst.tensor]
+    where = f"{shown(row.module) or 'model'} {short_op(row.shown or row.op)}"
+    return (f"deviations of a draw grow to their power {worst.power:.3g} in {worst.layers:.0f} layers: slope "
+            f"{worst.slope:.3g} at variance {number(worst.variance)} ({where}); variance=\"stable\"")  # fmt: skip
 
 
 def measurement_title(measurement: MeasurementData) -> str:

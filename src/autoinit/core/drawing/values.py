@@ -52,7 +52,7 @@ class Filling:
     """One part of a parameter."""
 
     def __init__(self, whole: Draw, part: PartPlan, kind: str) -> None:
-        self.whole, self.part, self.kind = whole, part, kind
+        self.whole, self.part, self.kind, self.std = whole, part, kind, part.std * part.factor
         entries = whole.shape[:-1] if whole.pairs else whole.shape
         self.region = Region.of(entries, part.shape, part.stride, part.offset, whole.pairs)
 
@@ -81,7 +81,7 @@ class Filling:
     def _write(self, out: Array, low: Sequence[int]) -> None:
         """The filling at a rectangle, as if it covered it."""
         if self.kind == "constant":
-            out[...] = self.part.std
+            out[...] = self.std
             if self.whole.pairs:
                 out[..., 1] = 0.0
         elif self.kind == "centre":  # written when the weight that it belongs to is drawn
@@ -98,7 +98,7 @@ class Filling:
     def _orthogonal_into(self, out: Array, low: Sequence[int]) -> None:
         region, part = self.region, self.part
         if not self.whole.pairs:
-            made = Orthogonal(self.whole.key ^ region.offset, region.shape, part.rows, part.groups, part.std)
+            made = Orthogonal(self.whole.key ^ region.offset, region.shape, part.rows, part.groups, self.std)
             box = region.box()
             if box is not None and region.stride == c_strides(region.whole):
                 made.into(out, [a - start for a, (start, _) in zip(low, box, strict=True)])
@@ -124,7 +124,7 @@ class Filling:
         places = places_in(self.whole.shape, low, dense.shape)
         chosen = self.region.holds(places)
         gaussian.reshape(-1)[self.region.number(places[chosen])] = dense[chosen]
-        made = orthogonal(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.part.std)
+        made = orthogonal(gaussian.view(np.complex64)[..., 0], self.part.rows, self.part.groups, self.std)
         return np.ascontiguousarray(made).view(np.float32).reshape(-1)
 
     def _bounds(self) -> tuple[list[int], list[int]]:
@@ -139,7 +139,7 @@ class Filling:
         `exact` takes the mean of the part's entries off and makes their mean square the planned one. Both are sums
         over the whole part, which whoever has a shard works out from the bits: nobody needs to be asked.
         """
-        std = self.part.std / sqrt(2.0) if self.whole.pairs else self.part.std
+        std = self.std / sqrt(2.0) if self.whole.pairs else self.std
         if not self.whole.exact or self.kind not in INDEPENDENT or prod(self.region.shape) < 2:
             return std, [0.0]
         kinds = 2 if self.whole.pairs else 1

@@ -70,6 +70,12 @@ def check_all(plan: PlanData) -> None:
             raise _refused("there is one correlation for each axis", tensor.correlation, "tensors", k, "correlation")
     indices: list[tuple[int | None, Place]] = [(index, ("outputs", k)) for k, index in enumerate(plan.outputs)]
     indices += [(entry.layer, ("parameters", k, "layer")) for k, entry in enumerate(plan.parameters)]
+    indices += [(one.tensor, ("slopes", k, "tensor")) for k, one in enumerate(plan.slopes)]
+    indices += [
+        (part.layer, ("parameters", k, "parts", n, "layer"))
+        for k, entry in enumerate(plan.parameters)
+        for n, part in enumerate(entry.parts)
+    ]
     indices += [(one.tensor, ("residual", k, "tensor")) for k, one in enumerate(plan.residual)]
     for index, place in indices:
         if index is not None and index >= len(plan.tensors):
@@ -96,6 +102,8 @@ def _check_writes(plan: PlanData | Writes) -> None:
             kind = part.drawn_as(plan.distribution)
             if part.std < 0 and kind != "constant":
                 raise _refused("a standard deviation is not negative", part.std, *place, "parts", n, "std")
+            if not part.factor > 0:
+                raise _refused("calibration multiplies by a positive number", part.factor, *place, "parts", n, "factor")
             _check_region(part.shape, part.stride, part.offset, entry, (*place, "parts", n, "stride"))
             if kind == "centre":
                 _check_centre(part, by_name.get(part.of), (*place, "parts", n))

@@ -36,6 +36,10 @@ class PartPlan:
     of_offset: Size = 0
     value: Number = 0.0
     """For a centring bias: the incoming mean that it cancels."""
+    layer: Size | None = None
+    """Index of the output of the contraction that the part was drawn for."""
+    factor: Number = 1.0
+    """What calibration multiplies `std` by, for the plan's own seed."""
 
     def drawn_as(self, distribution: str) -> str:
         """The kind, with the plan's distribution where that decides: a table has no rows that could be orthogonal."""
@@ -63,7 +67,7 @@ class ParameterPlan:
     @property
     def std(self) -> float | None:
         """What its entries are drawn with (its first part's, if there are several)."""
-        return self.parts[0].std if self.parts else None
+        return self.parts[0].std * self.parts[0].factor if self.parts else None
 
 
 @dataclass(slots=True)
@@ -143,6 +147,23 @@ class ResidualPlan:
     """Of the sum's second moment: what the branch makes."""
     ends: list[str] = field(default_factory=list)
     """The weights that the branch ends in."""
+    power: Prediction = 1.0
+    """To which a deviation of one of the layers before has been raised here, at most."""
+
+
+@dataclass(slots=True)
+class SlopePlan:
+    """An activation in front of a weight: d log E[f^2] / d log Var, which deviations of a draw are raised to there."""
+
+    tensor: Size
+    """Index of what the activation makes."""
+    slope: Prediction
+    variance: Prediction
+    """Of what comes into the activation."""
+    power: Prediction
+    """The slopes' product: to which a deviation of one of the layers before has been raised, at most."""
+    layers: Prediction
+    """Weight layers before it since the last norm (along a trunk: a mean by shares)."""
 
 
 @dataclass(slots=True)
@@ -172,10 +193,14 @@ class PlanData:
     """The plan describes the weights as they are (`check`), and sets nothing."""
     exact: bool = False
     """Weights are shifted and scaled to have exactly the planned mean and standard deviation."""
+    calibrated: bool = False
+    """Parts have factors that put the draw of `seed`, and no other, on its targets."""
     centers: list[CenterPlan] = field(default_factory=list)
     """Activations that `apply` centres (center="activation")."""
     residual: list[ResidualPlan] = field(default_factory=list)
     """Additions along residual trunks."""
+    slopes: list[SlopePlan] = field(default_factory=list)
+    """Activations, in the order of execution."""
     fills: list[str] = field(default_factory=list)
     """Parameters and buffers that had no memory when the plan was made, and get what their constructors write."""
 

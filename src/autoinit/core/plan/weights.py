@@ -69,6 +69,8 @@ class Part:
     """For a centring bias: the weight whose row sums it takes; `rows` and `groups` are that weight's."""
     value: float = 0.0
     """For a centring bias: the incoming mean that it cancels."""
+    node: int | None = None
+    """The call whose output it was solved for."""
 
 
 @dataclass(slots=True)

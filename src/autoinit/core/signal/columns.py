@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from .measured import from_array
 from .profiles import Array
-from .samples import gaussian_array
+from .samples import gaussian_array, sample
 from .signal import Signal
 
 FEWEST = 4
@@ -142,3 +142,18 @@ def _unlike(array: NDArray[Any], axis: int, samples: float) -> bool:
     std = float(np.sqrt(max(np.mean(square - mean**2), 0.0)))
     far = float(np.max(np.abs(mean - np.mean(mean))))
     return bool(far > max(SHIFT, CERTAIN / np.sqrt(samples)) * std + 1e-6 * largest**0.5)
+
+
+def noise_like(x: Signal, batch: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Noise with the moments of a batch, and none of its values; column by column where these are unlike.
+
+    Columns of whole numbers, which may be looked up, stay whole numbers within their range.
+    """
+    if not isinstance(x.columns, Measured):
+        return sample(x, rng)
+    others = tuple(a for a in range(batch.ndim) if a not in x.columns.axes)
+    mean, std = batch.mean(axis=others, keepdims=True), batch.std(axis=others, keepdims=True)
+    drawn = np.clip(mean + std * rng.standard_normal(batch.shape), batch.min(axis=others, keepdims=True),
+                    batch.max(axis=others, keepdims=True))  # fmt: skip
+    whole = (batch == np.rint(batch)).all(axis=others, keepdims=True)
+    return np.asarray(np.where(whole, np.rint(drawn), drawn))

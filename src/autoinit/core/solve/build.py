@@ -11,7 +11,7 @@ from ..graph.roles import weight_slots
 from ..graph.specs import spec_of
 from ..options import Options
 from ..plan.check import repeats
-from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, ResidualPlan, TensorPlan
+from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, ResidualPlan, SlopePlan, TensorPlan
 from ..plan.weights import Part
 from ..signal.signal import Signal
 from ..signal.volatility import scatter
@@ -43,8 +43,8 @@ def build_plan(
     for name, decision in outcome.decisions.of.items():
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
-        parts = [_part(part) for _, part in decision.parts] if not check else []
-        frozen = not decision.parameter.trainable
+        parts = [_part(part, _solved_for(part, graph, outcome, first_row)) for _, part in decision.parts]
+        parts, frozen = [] if check else parts, not decision.parameter.trainable
         parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen))
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
@@ -63,10 +63,10 @@ def build_plan(
     notes = list({(note.kind, note.place, note.message): note for note in notes}.values())
     outputs = [by_value[v.id] for v in graph.outputs if isinstance(v, Value) and v.id in by_value]
     return PlanData(
-        model=model, framework=framework, variance=_nominal(options), distribution=options.distribution,
+        model=model, framework=framework, variance=_nominal(options, outcome), distribution=options.distribution,
         seed=options.seed, training=options.training, parameters=parameters, tensors=tensors, notes=notes,
         outputs=outputs, checked=check, exact=options.exact, centers=outcome.centers,
-        residual=_residual(graph, outcome, tensors, by_value),
+        residual=_residual(graph, outcome, tensors, by_value), slopes=_slopes(outcome, by_value),
     )  # fmt: skip
 
 
@@ -83,14 +83,25 @@ def _residual(
         ends = [by_value.get(graph.nodes[end.node].outputs[0].id) for end in one.ends]
         names = [tensors[k].weight for k in ends if k is not None]
         share = added.second / tensors[row].second if tensors[row].second > 0 else 0.0
-        made.append(ResidualPlan(row, one.group, one.n, one.skip.value, one.norm.value, share, [n for n in names if n]))
+        power = outcome.growth[total.id].power if total.id in outcome.growth else 1.0
+        made.append(ResidualPlan(row, one.group, one.n, one.skip.value, one.norm.value, share, [n for n in names if n],
+                                 power))  # fmt: skip
     return made
 
 
-def _nominal(options: Options) -> float:
-    """What most weights aim at."""
+def _slopes(outcome: Outcome, by_value: dict[int, int]) -> list[SlopePlan]:
+    return [
+        SlopePlan(by_value[one.value.id], one.slope, one.source.variance, one.power, one.before.depth)
+        for one in outcome.slopes
+        if one.value.id in by_value
+    ]
+
+
+def _nominal(options: Options, outcome: Outcome) -> float:
+    """What most weights aim at; of stable targets the largest."""
     given = options.variance
-    return float(given.get("*", 1.0) if isinstance(given, Mapping) else given)
+    number = given.get("*", 1.0) if isinstance(given, Mapping) else given
+    return max(outcome.stable.values(), default=1.0) if isinstance(number, str) else float(number)
 
 
 def _without_effect(graph: Graph, options: Options) -> list[str]:
@@ -140,11 +151,18 @@ def _weight_layer(row: TensorPlan, node: Node, outcome: Outcome, index: int) -> 
         row.fan = row.second / (std**2 * incoming.second)
 
 
-def _part(part: Part) -> PartPlan:
+def _solved_for(part: Part, graph: Graph, outcome: Outcome, first_row: dict[int, int | None]) -> int | None:
+    """The row of the contraction that a part was drawn for."""
+    node = -1 if part.node is None else part.node
+    return first_row.get(id(graph.nodes[node])) if node in outcome.weight_nodes else None
+
+
+def _part(part: Part, layer: int | None) -> PartPlan:
     v, of = part.view, part.of
     shape, stride = _each_once(v)
     rows = [a for a in part.rows if a < len(shape)] if len(shape) == len(v.shape) else []
-    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value))
+    made = PartPlan(shape, stride, v.offset, part.kind, float(part.std), rows, part.groups, value=float(part.value),
+                    layer=layer)  # fmt: skip
     if of is not None:  # a centring bias, with the rows of its weight
         made.of, made.of_shape, made.of_stride, made.of_offset = of.name, list(of.shape), list(of.stride), of.offset
         made.rows = list(part.rows)

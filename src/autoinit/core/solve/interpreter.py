@@ -29,6 +29,7 @@ from .operands import Operands
 from .outcome import Outcome, RuleSet
 from .policy import NORMALISED, Decisions
 from .recurrent_parts import recurrent_parts
+from .stability import Deviations, stable_targets
 from .targets import Targets
 from .weights_in_the_making import Assignment, Derived, Recipe, combined, fresh
 
@@ -42,12 +43,27 @@ def propagate(
     """Carry signals through the graph.
 
     Tables that are tied to a later projection need a few passes, and so do weights that are used as data before they
-    are decided.
+    are decided. `variance="stable"` needs to know the slopes at variance 1 first.
     """
     feeding, layouts = rewritten(graph)
+    targets = Targets(graph, feeding, options, check)
+    if targets.wants_stable and not check:
+        first = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
+        targets.stable = stable_targets(Deviations(graph, feeding, first.outcome))
+    run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
+    run.outcome.additions, run.outcome.stable = targets.additions, targets.stable
+    found = Deviations(graph, feeding, run.outcome)
+    run.outcome.slopes, run.outcome.growth = found.slopes, found.at
+    run.review()
+    return run.outcome
+
+
+def _settled(
+    graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool, feeding: Feeding,
+    layouts: dict[int, Layout], targets: Targets,
+) -> Propagation:  # fmt: skip
     tables = tied_tables(graph)
     tied, added = set() if check else tables, partners(graph, tables)
-    targets = Targets(graph, feeding, options, check)
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     late: dict[str, float] = {}
     for _ in range(MOST_PASSES):
@@ -70,9 +86,8 @@ def propagate(
         decision = outcome.decisions.of[name]
         if decision.action == "set":
             decision.reason = "output variance of the projection that the embedding table is tied to"
-    outcome.tied, outcome.additions = frozenset(tables), targets.additions
-    run.review()
-    return outcome
+    outcome.tied = frozenset(tables)
+    return run
 
 
 class Propagation(Operands):

@@ -9,6 +9,7 @@ from typing import Any
 from ..graph.trunk import Addition
 from ..plan.plan import CenterPlan
 from ..signal.signal import Signal
+from .growth import Growth, Slope
 from .policy import Decisions
 
 
@@ -38,3 +39,9 @@ class Outcome:
     """Activations whose mean is taken off."""
     additions: list[Addition] = field(default_factory=list)
     """Along residual trunks."""
+    stable: dict[int, float] = field(default_factory=dict)
+    """Targets that were chosen so that deviations do not grow, by call."""
+    slopes: list[Slope] = field(default_factory=list)
+    """Activations in front of weights."""
+    growth: dict[int, Growth] = field(default_factory=dict)
+    """By value."""

@@ -76,6 +76,7 @@ class Decisions:
 
     def store(self, view: ParameterView, part: Part, action: str, reason: str) -> None:
         """Decide a region."""
+        part.node = self.index
         self.of[view.name].parts.append((self.region(view), part))
         if self.of[view.name].action != action:
             self._tell(view.name, action, reason)

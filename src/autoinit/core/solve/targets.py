@@ -16,7 +16,7 @@ from ..graph.feeding import Feeding
 from ..graph.graph import Graph, ParameterView
 from ..graph.tables import Table, added_tables
 from ..graph.trunk import Addition, Norm, residual_additions
-from ..options import Options
+from ..options import Options, Stable
 from ..signal.signal import Signal
 
 Measured = Callable[[ParameterView], Signal]
@@ -29,6 +29,8 @@ class Targets:
         self.options, self.additions = options, residual_additions(graph, feeding)
         matched = added_tables(graph, feeding) if options.tables == "matched" else []
         self.tables: dict[str, Table] = {table.name: table for table in matched}
+        self.stable: dict[int, float] = {}
+        """What stands for "stable", by call; 1 elsewhere."""
         self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}
         self.zeros: set[int] = set()
         """Calls whose weights (of norms: gains) are to be zero."""
@@ -53,7 +55,7 @@ class Targets:
         share, gains = self._shares.get(node, (1.0, ()))
         for gain in gains:
             share /= max(measured(gain).second, 1e-12)
-        return self.variance(names) * min(share, 1.0)
+        return self.variance(names, node) * min(share, 1.0)
 
     def as_good(self, node: int, second: float) -> float | None:
         """Of a weight in a branch as it is: all from its share to the whole variance is right; None elsewhere."""
@@ -62,12 +64,22 @@ class Targets:
         most = self.variance(())
         return min(max(second, most * min(self._shares[node][0], 1.0)), most)
 
-    def variance(self, names: tuple[str, ...]) -> float:
+    @property
+    def wants_stable(self) -> bool:
+        given = self.options.variance
+        return "stable" in (given.values() if isinstance(given, Mapping) else (given,))
+
+    def variance(self, names: tuple[str, ...], node: int = -1) -> float:
+        """What the user gave for a parameter, or what is stable for the output of the call."""
+        given = self._given(names)
+        return self.stable.get(node, 1.0) if isinstance(given, str) else float(given)
+
+    def _given(self, names: tuple[str, ...]) -> float | Stable:
         given = self.options.variance
         if not isinstance(given, Mapping):
-            return float(given)
+            return given
         layers = tuple(name.rpartition(".")[0] for name in names)
         for pattern, variance in given.items():
             if any(fnmatchcase(name, pattern) for name in (*names, *layers)):
-                return float(variance)
+                return variance
         return 1.0

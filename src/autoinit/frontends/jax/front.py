@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.options import Options
+from ...core.plan.calibration import Place
 from ...core.plan.measured import Moments
 from ...core.plan.plan import PlanData
 from ...core.plan.preflight import Preflight
 from ...core.solve.outcome import RuleSet
-from ...errors import OptionError
+from ...errors import ModelError, OptionError
 from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
@@ -70,6 +71,11 @@ def apply(plan: PlanData, model: Any, seed: int) -> Any:
     return applying.apply(plan, adapted(model), seed)
 
 
+def calibration(plan: PlanData, model: Any, inputs: Any, seed: int) -> tuple[dict[Place, float], list[str]]:
+    raise ModelError("models of JAX cannot be calibrated", where=plan.model, received="a model of JAX",
+                     fix="leave calibrate out: the plan is right on average over draws")  # fmt: skip
+
+
 def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
     program, inputs = adapted(model).program(inputs, options.training)
     return record(program, inputs, options, seed)
@@ -85,6 +91,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "bound", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
-    "preflight", "probe", "shapes", "understands",
+    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

@@ -48,7 +48,7 @@ class VariableApplication(Application[Any, Write[Any]]):
         write.parameter.assign(_drawn(write.parameter, write.entry, self.plan, self.seed))
 
     def centre(self, write: Write[Any]) -> None:
-        write.parameter.assign(_centred(self.parameters, write.entry))
+        write.parameter.assign(_centred(write.entry, lambda name: _present(self.parameters[name])))
 
     def first(self, writes: list[Write[Any]]) -> list[Step]:
         """A weight whose mean is cancelled, and that has no values yet and is not drawn, gets them."""
@@ -82,12 +82,25 @@ def _present(variable: Any) -> NDArray[Any]:
     return np.array(array, dtype=_dtype(variable))
 
 
-def _centred(parameters: Mapping[str, Any], entry: ParameterPlan) -> NDArray[Any]:
+def planned_values(plan: PlanData, parameters: Mapping[str, Any], seed: int) -> dict[str, NDArray[Any]]:
+    """What applying the plan would write, by name; nothing is written."""
+    made = {
+        entry.name: _drawn(parameters[entry.name], entry, plan, seed)
+        for entry in plan.changed()
+        if parameters[entry.name].trainable
+    }
+    for entry in plan.changed():
+        if entry.name in made and any(part.kind == "centre" for part in entry.parts):
+            made[entry.name] = _centred(entry, lambda name: made[name] if name in made else _present(parameters[name]))
+    return made
+
+
+def _centred(entry: ParameterPlan, values: Callable[[str], NDArray[Any]]) -> NDArray[Any]:
     """The biases that cancel the incoming mean of the (freshly drawn) weights."""
-    made = _present(parameters[entry.name])
+    made = values(entry.name)
     for part in entry.parts:
         if part.kind == "centre":
-            weight = _present(parameters[part.of])
+            weight = values(part.of)
             region = Region.of(entry.shape, part.shape, part.stride, part.offset)
             region.put(made, [0] * made.ndim, centred_bias(part, weight.shape, _pieces(weight)))
     return made

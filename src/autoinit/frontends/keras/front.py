@@ -18,6 +18,7 @@ from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..lock import WALKING
 from . import apply as applying
+from .calibrating import calibration
 from .centred import centred_activation, on_arrays
 from .centring import named_layers
 from .inputs import call_arguments
@@ -96,6 +97,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "bound", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
-    "preflight", "probe", "shapes", "understands",
+    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -47,18 +48,22 @@ def _moments(made: Walk, model: Any, seed: int, looks: looking) -> Moments:
 
 
 def replayed(
-    made: Walk, model: Any, seed: int, observe: Any = None, looks: looking | None = None
+    made: Walk, model: Any, seed: int, observe: Any = None, looks: looking | None = None,
+    values: Sequence[tuple[Any, Any]] = (),
 ) -> list[Any]:  # fmt: skip
-    """The model's outputs on sampled inputs, by its tape. `looks`: the context that keeps the model as it is."""
+    """The model's outputs on sampled inputs, by its tape. `looks`: the context that keeps the model as it is.
+
+    `values`: what variables hold in the run, in place of their own values.
+    """
     if looks is None:
         with WALKING, looking(model) as looks:
-            return replayed(made, model, seed, observe, looks)
+            return replayed(made, model, seed, observe, looks, values)
     given: dict[int, Any] = {}
     rng = np.random.default_rng(seed)
     for leaf in made.leaves:
         given[leaf.position] = made.sample(leaf.position, rng)
     try:
-        with looks.within(), untouched_state(other_seeds(model, seed)):
+        with looks.within(), untouched_state([*other_seeds(model, seed), *values]):
             values = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
     except Exception as error:
         raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,

@@ -16,6 +16,7 @@ from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
+from .calibrating import calibration
 from .centred import centred_activation, on_arrays
 from .inputs import call_arguments
 from .materialise import without_memory
@@ -93,6 +94,6 @@ def probe(model: nn.Module, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "bound", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
-    "preflight", "probe", "shapes", "understands",
+    "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

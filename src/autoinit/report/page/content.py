@@ -20,7 +20,7 @@ from ..data import (
     short_op,
 )
 from ..layout import times
-from ..text import summary, title
+from ..text import remarks, summary, title
 
 DIGITS = 6
 
@@ -30,7 +30,7 @@ def content(plan: PlanData, default: Result | None, measured: MeasurementData | 
     return {
         "model": plan.model,
         "subtitle": title(plan).removeprefix(shown(plan.model)).lstrip(": "),
-        "summary": summary(plan, rows),
+        "summary": ". ".join([*remarks(plan), summary(plan, rows)]),
         "separator": "/" if plan.framework == "keras" else ".",
         "checked": plan.checked,
         "target": plan.variance,
