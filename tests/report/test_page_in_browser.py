@@ -14,7 +14,7 @@ from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, TensorPlan
 from autoinit.measurement import Measurement, Row
 from tests.in_browser import needs_browser, opened, started_browser
 
-needs_browser("plotly")
+needs_browser()
 
 
 def made_plan(blocks: int, growth: float = 1.0, model: str = "Net") -> Plan:
@@ -65,7 +65,7 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
         context = browser.new_context(color_scheme=scheme, viewport={"width": size[0], "height": size[1]})
         contexts.append(context)
         page = opened(context, path, complaints)
-        page.wait_for_selector("#signal .main-svg")
+        page.wait_for_selector("#signal svg")
         return page
 
     yield start
@@ -90,15 +90,15 @@ def sort(page: Any, head: str) -> None:
 
 
 def seen_range(page: Any) -> list[float]:
-    return page.evaluate("document.getElementById('signal').layout.xaxis.range")
+    return page.evaluate("document.getElementById('signal').chart.range()")
 
 
 def place(page: Any, tensor: int) -> list[float]:
     """Where on the screen the upper figure has variance 1 of a tensor."""
     return page.evaluate(
         """(tensor) => {
-            const home = document.getElementById("signal"), box = home.getBoundingClientRect(), f = home._fullLayout;
-            return [box.x + f._size.l + f.xaxis.d2p(tensor), box.y + f._size.t + f.yaxis.d2p(1)];
+            const home = document.getElementById("signal"), box = home.querySelector("svg").getBoundingClientRect();
+            return [box.x + home.chart.x(tensor), box.y + home.chart.panels[0].y(1)];
         }""",
         tensor,
     )
@@ -110,7 +110,7 @@ def computing(context: Any, address: str) -> float:
     session = context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
     page.goto(address)
-    page.wait_for_selector("#signal .main-svg", timeout=60_000)
+    page.wait_for_selector("#signal svg", timeout=60_000)
     found = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
     page.close()
     return found["TaskDuration"]
@@ -118,7 +118,7 @@ def computing(context: Any, address: str) -> float:
 
 def drag(page: Any, begin: float, end: float) -> None:
     """Across the upper figure, from one share of its width to another."""
-    area = page.locator("#signal .nsewdrag").first.bounding_box()
+    area = page.locator("#signal .plane").bounding_box()
     y = area["y"] + area["height"] / 2
     page.mouse.move(area["x"] + begin * area["width"], y)
     page.mouse.down()
@@ -143,9 +143,9 @@ def test_it_shows_the_right_numbers(show: Open) -> None:
     assert column(page, "std")[:2] == ["0.1250", ""]
     assert column(page, "mean in")[0] == "0.250" and column(page, "var. in")[0] == "0.750"
     assert column(page, "corr.")[:2] == ["0.10", "0.30"]
-    names = page.evaluate("document.getElementById('signal').data.map(t => t.name)")
-    assert set(names) == {"scatter of draws", "default", "predicted", "weight layers", "measured"}
-    drawn = page.evaluate("document.getElementById('signal').data.find(t => t.name === 'measured').y")
+    names = page.evaluate("document.getElementById('signal').chart.panels[0].series.map(s => s.name)")
+    assert names == ["scatter of draws", "default", "AutoInit", "weight layers", "measured"]
+    drawn = page.evaluate("document.getElementById('signal').chart.panels[0].series.find(s => s.name === 'measured').values")
     assert drawn == pytest.approx([row.variance for row in real.rows], rel=1e-5)
 
 
@@ -210,24 +210,24 @@ def test_hovers_and_zooms(show: Open) -> None:
     assert whole[0] < 0 and whole[1] > 39
     point = place(page, 10)
     page.mouse.move(*point)
-    page.wait_for_selector("#signal .hovertext")
-    told = page.text_content("#signal .hoverlayer")
+    page.wait_for_selector("#signal .tip:not([hidden])")
+    told = page.inner_text("#signal .tip")
     assert "stages.0.5.linear" in told and "variance 1.000" in told
     page.mouse.click(*point)
     page.wait_for_selector("#selected strong")
     assert page.inner_text("#selected strong") == "stages.0.5.linear"
     drag(page, 0.25, 0.5)
-    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 8")
+    page.wait_for_function("document.getElementById('signal').chart.range()[0] > 8")
     low, high = seen_range(page)
     assert low == pytest.approx(whole[0] + 0.25 * (whole[1] - whole[0]), abs=0.5)
     assert high == pytest.approx(whole[0] + 0.5 * (whole[1] - whole[0]), abs=0.5)
     page.click("#reset")
     assert seen_range(page) == pytest.approx(whole)
     drag(page, 0.6, 0.8)
-    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 8")
-    area = page.locator("#signal .nsewdrag").first.bounding_box()
+    page.wait_for_function("document.getElementById('signal').chart.range()[0] > 8")
+    area = page.locator("#signal .plane").bounding_box()
     page.mouse.dblclick(area["x"] + area["width"] / 2, area["y"] + area["height"] / 2)
-    page.wait_for_function("low => document.getElementById('signal').layout.xaxis.range[0] === low", arg=whole[0])
+    page.wait_for_function("low => document.getElementById('signal').chart.range()[0] === low", arg=whole[0])
 
 
 def test_the_tree_opens_down_to_tensors(show: Open) -> None:
@@ -253,7 +253,7 @@ def test_the_tree_opens_down_to_tensors(show: Open) -> None:
 
 def test_dark_and_light(show: Open) -> None:
     look = """() => [getComputedStyle(document.body).backgroundColor,
-                     document.getElementById('signal').layout.font.color]"""
+                     getComputedStyle(document.querySelector('#signal .predicted')).stroke]"""
     light = show(made_plan(3)).evaluate(look)
     page = show(made_plan(3), scheme="dark")
     dark = page.evaluate(look)
@@ -261,7 +261,7 @@ def test_dark_and_light(show: Open) -> None:
     page.click("#theme")
     assert page.evaluate(look) == light
     page.reload()
-    page.wait_for_selector("#signal .main-svg")
+    page.wait_for_selector("#signal svg")
     assert page.evaluate(look) == light  # the choice is remembered
     page.click("#theme")
     assert page.evaluate(look) == dark
@@ -279,7 +279,7 @@ def test_names_from_strangers_are_text(show: Open) -> None:
     page.click("#table tbody tr[data-tensor]")
     point = place(page, 2)
     page.mouse.move(*point)
-    page.wait_for_selector("#signal .hovertext")
+    page.wait_for_selector("#signal .tip:not([hidden])")
     assert page.locator("img").count() == 0 and page.locator("a[href]").count() == 0
     assert evil in page.inner_text("#notes")
 
@@ -333,6 +333,4 @@ def test_a_thousand_layers(show: Open) -> None:
     assert page.inner_text("#selected strong") == "stages.19.49.relu"
     assert page.locator('#tree [data-tensor="1999"].current').count() == 1
     drag(page, 0.5, 0.52)  # near enough to see every tensor
-    page.wait_for_function("document.getElementById('signal').layout.xaxis.range[0] > 500")
-    modes = page.evaluate("document.getElementById('signal').data.filter(t => t.name === 'predicted').map(t => t.mode)")
-    assert modes == ["lines", "lines"]
+    page.wait_for_function("document.getElementById('signal').chart.range()[0] > 500")
