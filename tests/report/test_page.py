@@ -79,10 +79,10 @@ def test_names_from_strangers_stay_in_their_place() -> None:
     for row in plan.tensors:
         row.module = "</script><img src=x onerror=alert(1)>"
     text = plan.to_html()
-    assert [tag for tag, _ in Elements(text).found].count("script") == 3
+    assert [tag for tag, _ in Elements(text).found].count("script") == 2
     assert "<img" not in text.split("<main>")[1].split('id="data"')[0]
     assert shown(text)["model"] == plan.model
-    assert len(text) < 1.1 * len(autoinit.plan(net(), (16, 10)).to_html())  # the library is there once
+    assert text.count('id="data"') == 1  # what is put in is not searched for marks again
 
 
 def test_what_is_not_finite_is_null(tmp_path: Path) -> None:
