@@ -1,6 +1,6 @@
 // What the words of the page mean, where they stand.
 const VERDICTS = {
-  ok: "the variance is within a factor of 2 of the target",
+  ok: "the variance is within a factor of 2 of the target (of its own, where a residual branch is meant to be small)",
   low: "below the target, by a factor of 2 to 10",
   high: "above the target, by a factor of 2 to 10",
   vanishing: "less than a tenth of the target: the signal dies out",
