@@ -92,7 +92,7 @@ def test_row_names_in_tables_notes_and_errors(name: str) -> None:
         plan.apply(Net("another"))
     harmless(str(missing.value))
     with pytest.raises(PlanError) as unknown:
-        plan[name]
+        plan[f"{name}?"]
     harmless(str(unknown.value))
 
 

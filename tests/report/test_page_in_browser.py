@@ -384,6 +384,13 @@ def test_lines_have_gaps(show: Open) -> None:
     assert path.count("M") == 3 and path.count("L") == 8 - 2 - 3
 
 
+def test_ticks_say_where_they_stand(show: Open) -> None:
+    page = show(made_plan(7, growth=0.4))
+    ticks = page.evaluate("document.getElementById('signal').chart.panels[0].ticks")
+    told = page.eval_on_selector_all("#signal .tick[text-anchor=end]", "all => all.map(t => Number(t.textContent))")
+    assert 0.003 in told and told[: len(ticks)] == pytest.approx(ticks)
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_nothing_is_cut_off(show: Open, width: int) -> None:
     page = show(residual_plan(12), size=(width, 900), default=checked(residual_plan(12)))

@@ -30,7 +30,7 @@ function ticks(log, low, high, count = 4) {
   return made.filter((value) => value >= low && value <= high);
 }
 
-const tickText = (value, log) => (value === 0 ? "0" : log && (value < 0.01 || value >= 1000) ? `1e${Math.round(Math.log10(value))}` : String(Number(value.toPrecision(6))));
+const tickText = (value, log) => (value === 0 ? "0" : log && (value < 0.01 || value >= 1000) ? value.toExponential(0).replace("+", "") : String(Number(value.toPrecision(6))));
 
 class Chart {
   // told: lines of text about a point; chosen: a point was clicked; across: label of the horizontal axis.
