@@ -36,8 +36,8 @@ def test_a_gpt_begins_to_learn(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_network_without_normalization_learns_where_the_default_stands_still(tmp_path: Path) -> None:
-    curves = norm_free_resnet.main(steps=25, picture=tmp_path / "resnet.png")
-    assert mean(curves['recipe="train"'][-5:]) < 2.0 < mean(curves["PyTorch's default"][-5:])
+    curves = norm_free_resnet.main(steps=50, picture=tmp_path / "resnet.png")
+    assert mean(curves['recipe="train"'][-5:]) < 1.8 < 2.2 < mean(curves["PyTorch's default"][-5:])
     assert curves["He"][0] > 20  # the logits are of that size
     assert (tmp_path / "resnet.png").exists()
 
