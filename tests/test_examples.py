@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from math import isfinite
 from pathlib import Path
 
@@ -13,8 +11,12 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
+pytest.importorskip("typer")
 
-from examples import custom_activation, fine_tuning, gpt, norm_free_resnet
+from typer.testing import CliRunner
+
+from autoinit.cli.app import app
+from examples import ci_gate, custom_activation, fine_tuning, gpt, norm_free_resnet
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
@@ -56,14 +58,12 @@ def test_an_activation_of_ones_own_keeps_the_signal(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_gate_opens_for_a_plan_and_closes_for_the_default(tmp_path: Path) -> None:
-    gate = str(ROOT / "examples" / "ci_gate.py")
-    passed = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", gate], cwd=tmp_path,
-                            capture_output=True, text=True)  # fmt: skip
-    assert passed.returncode == 0 and "3 passed" in passed.stdout, passed.stdout
-    command = [sys.executable, "-m", "autoinit", "check", f"{gate}:build", "--input", "64", "--fail-on", "bad"]
-    closed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert closed.returncode == 1, closed.stdout + closed.stderr
+def test_the_gate_opens_for_a_plan_and_closes_for_the_default() -> None:
+    ci_gate.test_every_layer_gets_its_variance()
+    ci_gate.test_nothing_was_simulated_or_passed_on()
+    ci_gate.test_what_is_predicted_is_what_comes_out()
+    command = ["check", f"{ci_gate.__file__}:build", "--input", "64", "--fail-on", "bad"]
+    assert CliRunner().invoke(app, command).exit_code == 1
 
 
 def test_each_has_its_place_and_its_picture() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,16 +20,6 @@ EVIDENCE, REPRODUCING, DISCOVERY = (ROOT / "docs" / f"{name}.md" for name in ("e
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
-@pytest.fixture(scope="module")
-def torchvision_loads() -> None:
-    """Lightning imports torchvision where it is installed, whose compiled operators may not load."""
-    if find_spec("torchvision") is not None:
-        from benchmarks.zoos.torchvision_ops import load_torchvision
-
-        load_torchvision()
-
-
-@pytest.mark.usefixtures("torchvision_loads")
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_code_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = path.read_text(encoding="utf-8")
