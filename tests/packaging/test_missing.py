@@ -16,7 +16,7 @@ EMPTY = "autoinit.Plan('Net', 'torch', 1.0, 'normal', 0, True, [], [], [])"
     [("import autoinit.keras", "autoinit.keras needs Keras 3: pip install 'autoinit-nn[keras]'"),
      ("import autoinit.watching.keras", "autoinit.watching.keras needs Keras 3: pip install 'autoinit-nn[keras]'"),
      (f"import autoinit; {EMPTY}.plot()", "plots need matplotlib: pip install 'autoinit-nn[plot]'"),
-     (f"import autoinit; {EMPTY}.to_dataframe()", "to_dataframe needs pandas: pip install pandas")],
+     (f"import autoinit; {EMPTY}.to_dataframe()", "to_dataframe needs pandas: pip install 'pandas'")],
     ids=["keras", "watching", "plot", "dataframe"],
 )  # fmt: skip
 def test_in_python(core: Environment, code: str, line: str) -> None:
