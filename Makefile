@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: venv demo docs test lowest lint typecheck bench zoo libraries clean
+.PHONY: venv demo docs test quick lowest lint typecheck bench zoo libraries clean
 
 venv: $(STAMP)
 
@@ -30,8 +30,14 @@ docs: $(STAMP)
 
 test: lint typecheck
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore=tests/frontends/keras
-	for backend in tensorflow jax torch; do \
-		KERAS_BACKEND=$$backend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/frontends/keras || exit 1; done
+	KERAS_BACKEND=tensorflow OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/frontends/keras
+	for backend in jax torch; do KERAS_BACKEND=$$backend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 \
+		-m "not one_backend" tests/frontends/keras || exit 1; done
+
+# While working: the formulas, the plan and its reports.
+quick: $(STAMP)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/core tests/rules tests/report \
+		tests/test_api.py tests/test_imports.py tests/test_plan_class.py
 
 # The tests on the lowest versions that pyproject.toml claims (the test of KerasHub's models needs newer ones).
 LOWEST := .venv-lowest

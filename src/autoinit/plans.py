@@ -223,7 +223,7 @@ class Plan(PlanData):
         default: Result | None = None,
         measured: MeasurementData | None = None,
     ) -> str:
-        """The plan as one interactive page without network (needs plotly); saved if a path is given.
+        """The plan as one interactive page without network; saved if a path is given.
 
         `default` is what to compare with (a `check` plan or a measurement), `measured` a measurement of this plan.
         """

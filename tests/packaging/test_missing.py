@@ -16,8 +16,8 @@ EMPTY = "autoinit.Plan('Net', 'torch', 1.0, 'normal', 0, True, [], [], [])"
     [("import autoinit.keras", "autoinit.keras needs Keras 3: pip install 'autoinit-nn[keras]'"),
      ("import autoinit.watching.keras", "autoinit.watching.keras needs Keras 3: pip install 'autoinit-nn[keras]'"),
      (f"import autoinit; {EMPTY}.plot()", "plots need matplotlib: pip install 'autoinit-nn[plot]'"),
-     (f"import autoinit; {EMPTY}.to_html()", "pages need plotly: pip install 'autoinit-nn[html]'")],
-    ids=["keras", "watching", "plot", "html"],
+     (f"import autoinit; {EMPTY}.to_dataframe()", "to_dataframe needs pandas: pip install 'pandas'")],
+    ids=["keras", "watching", "plot", "dataframe"],
 )  # fmt: skip
 def test_in_python(core: Environment, code: str, line: str) -> None:
     assert core.last_line(code) == f"autoinit.errors.MissingPackage: {line}"

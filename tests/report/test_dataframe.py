@@ -45,5 +45,5 @@ def test_other_rows(plan: autoinit.Plan) -> None:
 
 def test_without_pandas(plan: autoinit.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"^to_dataframe needs pandas: pip install pandas$"):
+    with pytest.raises(ImportError, match=r"^to_dataframe needs pandas: pip install 'pandas'$"):
         plan.to_dataframe()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 import re
 from html.parser import HTMLParser
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 torch = pytest.importorskip("torch")
-pytest.importorskip("plotly")
 
 from torch import nn  # noqa: E402
 
@@ -77,14 +75,14 @@ def test_a_measurement_has_a_page_too() -> None:
 
 def test_names_from_strangers_stay_in_their_place() -> None:
     plan = autoinit.plan(net(), (16, 10))
-    plan.model = "{{plotly}}<script>alert(1)</script>"
+    plan.model = "{{data}}<script>alert(1)</script>"
     for row in plan.tensors:
         row.module = "</script><img src=x onerror=alert(1)>"
     text = plan.to_html()
-    assert [tag for tag, _ in Elements(text).found].count("script") == 3
-    assert "<img" not in text.split("<main>")[1].split('id="plotly"')[0]
+    assert [tag for tag, _ in Elements(text).found].count("script") == 2
+    assert "<img" not in text.split("<main>")[1].split('id="data"')[0]
     assert shown(text)["model"] == plan.model
-    assert len(text) < 1.1 * len(autoinit.plan(net(), (16, 10)).to_html())  # the library is there once
+    assert text.count('id="data"') == 1  # what is put in is not searched for marks again
 
 
 def test_what_is_not_finite_is_null(tmp_path: Path) -> None:
@@ -109,15 +107,29 @@ def test_what_belongs_to_another_model_is_refused() -> None:
         plan.to_html(default="default")
 
 
-def test_without_plotly_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
+def test_it_is_small() -> None:
+    assert len(autoinit.plan(net(), (16, 10)).to_html().encode()) < 100_000
 
-    def refuse(name: str, *args, **kwargs):
-        if name.split(".")[0] == "plotly":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
 
-    plan = autoinit.plan(net(), (16, 10))
-    monkeypatch.setattr(builtins, "__import__", refuse)
-    with pytest.raises(ImportError, match=r"pip install 'autoinit\[html\]'"):
-        plan.to_html()
+class Residual(nn.Module):
+    def __init__(self, blocks: int = 3) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList([nn.Sequential(nn.LayerNorm(16), nn.Linear(16, 16)) for _ in range(blocks)])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for block in self.blocks:
+            x = x + block(x)
+        return x
+
+
+def test_residual_trunks_are_told() -> None:
+    model = Residual()
+    plan, default = autoinit.plan(model, (8, 16)), autoinit.check(model, (8, 16))
+    (trunk,) = shown(plan.to_html(default=default))["residual"]
+    assert (trunk["n"], trunk["skip"], trunk["norm"]) == (3, "identity", "inside")
+    assert trunk["tensors"] == [one.tensor for one in plan.residual]
+    assert trunk["share"] == pytest.approx([one.share for one in plan.residual], rel=1e-5)
+    assert trunk["default_share"] == pytest.approx([one.share for one in default.residual], rel=1e-5)
+    (alone,) = shown(plan.to_html())["residual"]
+    assert alone["default_share"] == [None] * 3
+    assert shown(autoinit.plan(net(), (16, 10)).to_html())["residual"] == []

@@ -47,6 +47,8 @@ def test_measurements_side_by_side() -> None:
     after = autoinit.measure(model, (16, 10))
     figure = plot([before, after], labels=["default", "AutoInit"], title="both")
     assert [a.get_title() for a in figure.axes[:2]] == ["default", "AutoInit"]
+    assert figure.get_suptitle() == "both" and plot(after).get_suptitle() == "Variance and mean of every tensor"
+    assert plot(after, title="").get_suptitle() == ""
     assert curves(figure.axes[1])["measured"] == pytest.approx([r.variance for r in after.rows])
 
 

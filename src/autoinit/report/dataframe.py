@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from ..core.plan.plan import ParameterPlan, PlanData, TensorPlan
-from ..errors import OptionError
+from ..errors import MissingPackage, OptionError
 from ..names import shown
 from .data import LayerRow, layer_rows
 
@@ -26,7 +26,7 @@ def dataframe(plan: PlanData, rows: Rows = "layers") -> pandas.DataFrame:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("to_dataframe needs pandas: pip install pandas") from error
+        raise MissingPackage("to_dataframe needs pandas", "pandas") from error
     if rows == "layers":
         made = _columns(LayerRow, layer_rows(plan), leave_out=("index",))
     elif rows == "tensors":

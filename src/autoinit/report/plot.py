@@ -16,6 +16,7 @@ from ..names import shown
 from .data import Series, plan_of, series
 
 LINE, WEIGHT, MEASURED, TARGET = "#30638e", "#d1495b", "#1b1b1e", "#8d99ae"
+TITLE = "Variance and mean of every tensor"
 SMALLEST = 1e-30
 CROWDED = 300
 """Above so many tensors a line through all of them is a smear."""
@@ -34,7 +35,7 @@ def plot(
 
     Blue is the prediction, the band how finite width scatters it from draw to draw, red dots mark the outputs of
     weight layers, black crosses what was measured. `compare` puts others before `items`, each with its label;
-    `measured` draws a measurement over the (last) plan.
+    `measured` draws a measurement over the (last) plan. `title=""` leaves the title out.
     """
     try:
         from matplotlib.figure import Figure
@@ -65,8 +66,8 @@ def plot(
         legend.values(), legend, loc="outside lower center", ncols=len(legend), fontsize=8, frameon=False,
         markerscale=scale,
     )  # fmt: skip
-    if title:
-        figure.suptitle(shown(title), fontsize=11, parse_math=False)
+    if title != "":
+        figure.suptitle(shown(TITLE if title is None else title), fontsize=11, parse_math=False)
     if path is not None:
         save_figure(figure, path)
     return figure

@@ -48,6 +48,7 @@ def state(model: keras.Model) -> list:
 ALL = WRITTEN + FILED
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize(("field", "value", "word"), [c[1:] for c in ALL], ids=[c[0] for c in ALL])
 def test_row_10_damaged_files(field: str, value, word: str, good: dict, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"

@@ -1,4 +1,4 @@
-"""A plan as one interactive page without network: data as JSON, drawn by plotly and the scripts beside this file."""
+"""A plan as one interactive page without network: data as JSON, drawn by the scripts beside this file."""
 
 from .write import page
 

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from ...core.plan.measured import MeasurementData, Moments, Result, key_of
-from ...core.plan.plan import PlanData, TensorPlan
+from ...core.plan.plan import PlanData, ResidualPlan, TensorPlan
 from ...errors import PlanError
 from ...names import shown
 from ..data import (
@@ -38,6 +38,7 @@ def content(plan: PlanData, default: Result | None, measured: MeasurementData | 
         "tensors": _tensors(plan),
         "measured": None if measured is None else _others(plan, measured, "measured"),
         "default": None if default is None else _others(plan, default, "default"),
+        "residual": _trunks(plan, default),
         "notes": [{"kind": n.kind, "place": n.place, "message": n.message} for n in plan.notes],
         "parameters": [
             {"name": p.name, "shape": times(p.shape), "action": p.action, "reason": p.reason, "std": _finite(p.std)}
@@ -90,6 +91,26 @@ def _others(plan: PlanData, item: Result, option: str) -> dict[str, Any]:
         "verdict": [words.get(key_of(t)) for t in plan.tensors],
         "problem": problem,
     }
+
+
+def _trunks(plan: PlanData, default: Result | None) -> list[dict[str, Any]]:
+    """The additions of each residual trunk, with what their branches make of the sum; also in the default."""
+    other = None if default is None else plan_of(default)
+    shares = {} if other is None else {key_of(other.tensors[one.tensor]): one.share for one in other.residual}
+    trunks: dict[int, list[ResidualPlan]] = {}
+    for one in plan.residual:
+        trunks.setdefault(one.trunk, []).append(one)
+    return [
+        {
+            "n": ones[0].n,
+            "skip": ones[0].skip,
+            "norm": ones[0].norm,
+            "tensors": [one.tensor for one in ones],
+            "share": [_finite(one.share) for one in ones],
+            "default_share": [_finite(shares.get(key_of(plan.tensors[one.tensor]))) for one in ones],
+        }
+        for ones in trunks.values()
+    ]
 
 
 def _moment(moments: Moments, tensor: TensorPlan, which: int) -> float | None:

@@ -3,7 +3,7 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const T = data.tensors;
 const COUNT = T.module.length;
 const LAYERS = [...T.weight.keys()].filter((i) => T.weight[i] !== null);
-const RANK = ["shared", "zero", "ok", "low", "high", "vanishing", "exploding", "invalid"];
+const RANK = ["shared", "zero", "frozen", "ok", "low", "high", "vanishing", "exploding", "invalid"];
 const PROBLEMS = new Set(["vanishing", "exploding", "invalid"]);
 
 const byId = (id) => document.getElementById(id);
@@ -38,7 +38,7 @@ function worst(verdicts) {
 }
 
 function badge(verdict, text = verdict) {
-  return verdict ? element("span", { class: `badge ${verdict}` }, text) : null;
+  return verdict ? element("span", { class: `badge ${verdict}`, title: VERDICTS[verdict] }, text) : null;
 }
 
 function tally(verdicts) {
@@ -48,6 +48,6 @@ function tally(verdicts) {
 }
 
 // What the parts of the page tell each other: select(tensor), focus(module, first, last), which("all" or "layers").
-const listeners = { select: [], focus: [], which: [], theme: [] };
+const listeners = { select: [], focus: [], which: [] };
 const tell = (what, ...details) => listeners[what].forEach((listener) => listener(...details));
-const state = { which: "all", selected: null };
+const state = { which: LAYERS.length && data.default ? "layers" : "all", selected: null };

@@ -24,7 +24,7 @@ function overview() {
   const told = (bad) => (bad ? `first problem at ${bad.name || "(model)"} (${bad.op}), ${bad.verdict}` : "no weight layer vanishes or explodes");
   if (measured && measured.problem) byId("overview").append(element("p", { class: "hint" }, `Measured: ${told(measured.problem)}.`));
   if (other) byId("overview").append(element("p", { class: "hint" }, `Default initialization${other.real ? " (measured)" : ""}: ${told(other.problem)}.`));
-  if (LAYERS.length) byId("overview").append(bar(data.checked ? "now" : "AutoInit", T.verdict));
+  if (LAYERS.length) byId("overview").append(bar(OURS, T.verdict));
   if (measured) byId("overview").append(bar("measured", measured.verdict));
   if (other) byId("overview").append(bar("default", other.verdict));
   byId("overview").append(element("p", { class: "hint" }, `${data.summary}.`));
@@ -91,12 +91,11 @@ function startTheme() {
     byId("theme").textContent = now === "dark" ? "☀ light" : "☾ dark";
   };
   apply();
-  dark.addEventListener("change", () => { apply(); tell("theme"); });
+  dark.addEventListener("change", () => { apply(); });
   byId("theme").addEventListener("click", () => {
     chosen = home.dataset.theme === "dark" ? "light" : "dark";
     try { localStorage.setItem("autoinit-theme", chosen); } catch { /* kept for this visit only */ }
     apply();
-    tell("theme");
   });
 }
 
@@ -117,9 +116,11 @@ listeners.select.push((i) => { state.selected = i; showSelected(i); });
 startTheme();
 startChoice();
 overview();
+startWords();
+startSignal();
+startResidual();
 startTree();
 startTable();
 notes();
 parameters();
 performance.mark("page");
-requestAnimationFrame(() => setTimeout(startSignal)); // after the first sight of the page

@@ -4,21 +4,21 @@ const box = byId("table");
 const body = box.querySelector("tbody");
 
 const COLUMNS = [
-  { head: "#", title: "order of execution", width: 54, value: (i) => i, text: (i) => String(i) },
-  { head: "module", width: 190, left: true, value: (i) => T.module[i], text: placeOf, name: true },
+  { head: "#", title: "order of execution", width: 46, value: (i) => i, text: (i) => String(i) },
+  { head: "module", width: 180, left: true, value: (i) => T.module[i], text: placeOf, name: true },
   { head: "op", width: 92, left: true, value: (i) => T.op[i], text: (i) => T.op[i] },
-  { head: "variance", title: "predicted variance of the output", width: 82, value: (i) => T.variance[i], text: (i) => number(T.variance[i], T.verdict[i]) },
-  { head: "verdict", width: 98, left: true, value: (i) => RANK.indexOf(T.verdict[i]), badge: (i) => T.verdict[i] },
-  { head: "measured", title: "measured variance of the output", width: 84, of: data.measured, value: (i) => data.measured.variance[i], text: (i) => optional(data.measured.variance[i]) },
-  { head: "default", title: "variance of the output with the default initialization", width: 78, of: data.default, value: (i) => data.default.variance[i], text: (i) => optional(data.default.variance[i]) },
-  { head: "its verdict", width: 98, left: true, of: data.default, value: (i) => RANK.indexOf(data.default.verdict[i]), badge: (i) => data.default.verdict[i] },
-  { head: "std", title: "standard deviation that the weight is given", width: 74, value: (i) => T.std[i], text: (i) => optional(T.std[i], std) },
-  { head: "fan", width: 64, value: (i) => T.fan[i], text: (i) => optional(T.fan[i], fan) },
-  { head: "mean", title: "predicted mean of the output", width: 78, value: (i) => T.mean[i], text: (i) => number(T.mean[i]) },
-  { head: "mean in", width: 78, value: (i) => T.mean_in[i], text: (i) => optional(T.mean_in[i]) },
-  { head: "var. in", width: 78, value: (i) => T.variance_in[i], text: (i) => optional(T.variance_in[i]) },
-  { head: "corr.", title: "correlation of two samples", width: 56, value: (i) => T.correlation[i], text: (i) => T.correlation[i].toFixed(2) },
-  { head: "output", width: 132, left: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
+  { head: "variance", title: "predicted variance of the output", width: 76, value: (i) => T.variance[i], text: (i) => number(T.variance[i], T.verdict[i]) },
+  { head: "verdict", width: 88, left: true, value: (i) => RANK.indexOf(T.verdict[i]), badge: (i) => T.verdict[i] },
+  { head: "measured", title: "measured variance of the output", width: 74, of: data.measured, value: (i) => data.measured.variance[i], text: (i) => optional(data.measured.variance[i]) },
+  { head: "default", title: "variance of the output with the default initialization", width: 74, of: data.default, value: (i) => data.default.variance[i], text: (i) => optional(data.default.variance[i]) },
+  { head: "its verdict", width: 88, left: true, of: data.default, value: (i) => RANK.indexOf(data.default.verdict[i]), badge: (i) => data.default.verdict[i] },
+  { head: "std", title: "standard deviation that the weight is given", width: 66, value: (i) => T.std[i], text: (i) => optional(T.std[i], std) },
+  { head: "fan", width: 58, value: (i) => T.fan[i], text: (i) => optional(T.fan[i], fan) },
+  { head: "mean", title: "predicted mean of the output", width: 76, value: (i) => T.mean[i], text: (i) => number(T.mean[i]) },
+  { head: "mean in", width: 76, value: (i) => T.mean_in[i], text: (i) => optional(T.mean_in[i]) },
+  { head: "var. in", width: 70, value: (i) => T.variance_in[i], text: (i) => optional(T.variance_in[i]) },
+  { head: "corr.", title: "correlation of two samples", width: 52, value: (i) => T.correlation[i], text: (i) => T.correlation[i].toFixed(2) },
+  { head: "output", width: 104, left: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
 ].filter((column) => column.of !== null && (column.head === "#" || column.badge || LAYERS.length === 0 || [...Array(COUNT).keys()].some((i) => column.text(i) !== "")));
 
 const table = { words: [], inside: null, verdict: null, by: COLUMNS[0], down: false, rows: [] };
@@ -112,6 +112,13 @@ function startTable() {
     element("th", { scope: "col", class: column.left ? "left" : null, "data-head": column.head, "aria-sort": k ? "none" : "ascending", title: column.title },
       element("button", { type: "button", on: { click: () => sortBy(column) } }, column.head)))));
   verdictChips();
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || event.target !== box || !table.rows.length) return;
+    const now = table.rows.indexOf(state.selected);
+    tell("select", table.rows[Math.max(0, Math.min(table.rows.length - 1, now < 0 ? 0 : now + step))]);
+    event.preventDefault();
+  });
   box.addEventListener("scroll", () => requestAnimationFrame(() => paint()), { passive: true });
   new ResizeObserver(() => paint()).observe(box);
   body.addEventListener("click", (event) => {

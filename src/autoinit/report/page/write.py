@@ -12,12 +12,14 @@ from typing import Any
 from ...core.files import replace_text
 from ...core.plan.measured import MeasurementData, Result
 from ...core.plan.plan import PlanData
-from ...errors import MissingPackage, OptionError
+from ...errors import OptionError
 from ...names import shown, shown_in
 from ..notebook import plan_html
 from .content import content
 
-SCRIPTS = ("format.js", "signal.js", "tree.js", "table.js", "page.js")
+SCRIPTS = (
+    "words.js", "format.js", "chart.js", "signal.js", "residual.js", "tree.js", "table.js", "page.js",
+)  # fmt: skip
 MARK = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -35,7 +37,6 @@ def page(
     parts = {
         "title": escape(f"{shown(plan.model)} · AutoInit"),
         "css": here.joinpath("page.css").read_text("utf-8"),
-        "plotly": _in_script(_plotly()),
         "data": _json(shown_in(content(plan, default, measured))),
         "script": "\n".join(here.joinpath(name).read_text("utf-8") for name in SCRIPTS),
         "static": plan_html(plan),
@@ -54,20 +55,7 @@ def _check(option: str, value: object, kinds: tuple[type, ...]) -> None:
                           fix=f"give what {names}autoinit.measure(model, inputs) returns")  # fmt: skip
 
 
-def _plotly() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ModuleNotFoundError:
-        raise MissingPackage("pages need plotly", "autoinit-nn[html]") from None
-    return str(get_plotlyjs())
-
-
 def _json(data: Any) -> str:
     """JSON that no HTML parser reads as markup, whatever names the model's parts have."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _in_script(code: str) -> str:
-    """So that no string of the code ends its script element."""
-    return re.sub(r"</(script)", r"<\\/\1", code, flags=re.IGNORECASE)
