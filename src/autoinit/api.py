@@ -18,6 +18,7 @@ from .frontends.custom import CustomRules
 from .measurement import Measurement
 from .plans import Plan
 from .rules import RULES
+from .rules.adjoint import ADJOINTS
 from .telling import complaints, tell
 
 if TYPE_CHECKING:
@@ -79,9 +80,9 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
     """The table of neutral rules, and the user's rules for their own layers."""
     given = options.rules
     if given is None:
-        return RuleSet(RULES), _USER_RULES
+        return RuleSet(RULES, adjoints=ADJOINTS), _USER_RULES
     if isinstance(given, RuleSet):
-        return RuleSet({**RULES, **given.table}, given.project), _USER_RULES
+        return RuleSet({**RULES, **given.table}, given.project, ADJOINTS), _USER_RULES
     if not isinstance(given, Mapping):
         raise _no_rules("'rules' takes a mapping or a rule set", given)
     for target, function in given.items():
@@ -94,7 +95,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
             raise _no_rules("a rule is a function", function)
     neutral = {k: guarded(v, f"rule for '{k}'") for k, v in given.items() if isinstance(k, str)}
     own = {k: v for k, v in given.items() if not isinstance(k, str)}
-    return RuleSet({**RULES, **neutral}), {**_USER_RULES, **own}
+    return RuleSet({**RULES, **neutral}, adjoints=ADJOINTS), {**_USER_RULES, **own}
 
 
 KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.specs.SPECS"
@@ -128,6 +129,7 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     center: "bias" lets biases cancel the mean that comes in; "activation" takes the mean off every activation that
         stands as a module, a layer or an activation argument (but gates and outputs of the model).
     exact: shift and scale what is drawn, so that every weight has exactly mean zero and the planned standard deviation.
+    gradients: predict gradients, too, from independent N(0, 1) gradients at the floating outputs: `Plan.gradients`.
     max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.

@@ -44,6 +44,7 @@ class Options:
     keep_zeros: bool = True
     center: Centre | None = None
     exact: bool = False
+    gradients: bool = False
     rules: Any = None
     max_ops: float = 200_000
     max_seconds: float = 120.0
@@ -80,6 +81,7 @@ class OptionsButSeed(TypedDict, total=False):
     keep_zeros: bool
     center: Centre | None
     exact: bool
+    gradients: bool
     rules: Any
     max_ops: float
     max_seconds: float
@@ -210,5 +212,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn"), read_flag),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "gradients", "strict", "warn"), read_flag),
 }

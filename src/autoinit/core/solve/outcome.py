@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..backward.passing import Gradients
 from ..graph.trunk import Addition
 from ..plan.plan import CenterPlan
 from ..signal.signal import Signal
@@ -18,6 +19,8 @@ class RuleSet:
 
     table: dict[str, Callable[..., Any]]
     project: Callable[[Signal], Signal] | None = None
+    adjoints: dict[str, Callable[..., None]] = field(default_factory=dict)
+    """How gradients go back through ops (`autoinit.rules.adjoint`)."""
 
 
 @dataclass(slots=True)
@@ -38,3 +41,5 @@ class Outcome:
     """Activations whose mean is taken off."""
     additions: list[Addition] = field(default_factory=list)
     """Along residual trunks."""
+    gradients: Gradients | None = None
+    """What a backward pass found, if there was one."""
