@@ -12,11 +12,13 @@ from .core.files import replace_text
 from .core.options import read_flag, read_seed
 from .core.plan.check import check_writes
 from .core.plan.file import parsed, plan_from_dict, plan_to_dict
+from .core.plan.gradients import gradient_rows
 from .core.plan.measured import MeasurementData, Result
 from .core.plan.plan import PlanData
 from .errors import PlanError
 from .frontends.choice import front_end_of
 from .report.diff import TOLERANCE, PlanDiff, diff
+from .report.gradients import GradientTable
 from .report.notebook import plan_html
 from .report.page import page
 from .report.plot import plot
@@ -55,6 +57,11 @@ class Plan(PlanData):
         made = front_end.apply(plan, model, seed)
         tell(self, [*left_frozen(self, front_end.frozen(model)), *untied(self, front_end.identities(model))], warn)
         return made
+
+    @property
+    def gradients(self) -> GradientTable:
+        """Predicted gradients, of a plan that was made with ``gradients=True``: iterate over it, or print it."""
+        return GradientTable(gradient_rows(self))
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""

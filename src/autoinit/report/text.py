@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from ..core.plan.gradients import GradientData, gradient_rows
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
+from .gradients import problem
 from .layout import WIDTH, Column, aligned, cut, number, times
 
 MOST_NOTES = 6
@@ -98,6 +100,8 @@ def problems(plan: PlanData, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]
+    if any(p.gradient is not None for p in plan.parameters):
+        lines += problem(GradientData(gradient_rows(plan)))
     notes = [n for n in plan.notes if n.kind in ("warning", "passed", "simulated")]
     notes.sort(key=lambda n: n.kind != "warning")
     lines += [shown(f"{n.kind}: {n.place}: {n.message}") for n in notes[:MOST_NOTES]]

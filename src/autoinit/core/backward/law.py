@@ -45,6 +45,8 @@ class Law:
     own: Own | None = None
     shared: Array | None = None
     inverse_width: float = 0.0
+    divided: float = 0.0
+    """1 + t, if g was divided by a statistic of each feature of u: what t owes to the weights before cancels there."""
 
     @property
     def second(self) -> float:
@@ -54,7 +56,7 @@ class Law:
         """The moments alone."""
         return Law(self.moments)
 
-    def times(self, factor: float) -> Law:
+    def scaled(self, factor: float) -> Law:
         """factor * g."""
         shared = None if self.shared is None else self.shared * factor * factor
         return replace(self, moments=times(self.moments, factor * factor), shared=shared)

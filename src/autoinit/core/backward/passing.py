@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
@@ -10,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..gaussian.expression import X
+from ..gaussian.slopes import Slopes
 from ..graph.graph import Node, ParameterView, Reference, Value
 from ..plan.weights import whole
+from ..signal.axis_maps import averaged_over
+from ..signal.profiles import Array
 from ..signal.signal import HUGE, Signal, iid
 from .chain import Chains
 from .law import Law, added, summed, times
@@ -47,10 +50,9 @@ class Backward:
         self.run, self.adjoints, self.graph, self.training = run, adjoints, run.graph, run.training
         self.found = Gradients()
         self._laws: dict[int, list[Law]] = {}
-        makers = {value.id: node for node in self.graph.nodes for value in node.outputs}
-        self.chains = Chains(makers, run.signals, self.operand)
+        self._makers = {value.id: node for node in self.graph.nodes for value in node.outputs}
+        self.chains = Chains(self._makers, run.signals, self.operand)
         self._wanted = self._above_parameters()
-        self._readers = Counter(ref.id for node in self.graph.nodes for ref in node.inputs if isinstance(ref, Value))
 
     def result(self) -> Gradients:
         for value in self.graph.outputs:
@@ -65,6 +67,10 @@ class Backward:
             else:
                 self.found.parameters.pop(name, None)
         self.found.notes.reverse()
+        for index in self.run.outcome.weight_nodes:
+            chi = self._correlation_slope(self.graph.nodes[index])
+            if chi is not None:
+                self.found.chi[index] = chi
         return self.found
 
     def _step(self, index: int, node: Node) -> None:
@@ -112,9 +118,30 @@ class Backward:
             return self.run.derived[value.id].signal(self.run.decisions.assignment({}, unknown=0.0))
         return found
 
-    def read_once(self, ref: Reference) -> bool:
-        """Whether nobody else reads a value."""
-        return isinstance(ref, Value) and self._readers[ref.id] == 1
+    def unlike(self, ref: Reference, axis: int, over: tuple[int, ...]) -> Array | None:
+        """Mean squares over some axes, place by place of another axis, of what is put together along that of pieces."""
+        node = self._makers.get(ref.id) if isinstance(ref, Value) else None
+        if ref is None or node is None:
+            return None
+        if node.attrs.get("fn") == "add" and any(other is not None for other in node.inputs[1:]):
+            known = [self.unlike(other, axis, over) for other in node.inputs if other and other.shape == ref.shape]
+            parts = [self.operand(node, slot) for slot in range(len(node.inputs))]
+            if all(levels is None for levels in known) or any(x is None for x in parts) or len(known) != 1:
+                return None
+            rest = sum(x.second for x, o in zip(parts, node.inputs, strict=True) if x and o and o.shape != ref.shape)
+            return next(levels for levels in known if levels is not None) + rest
+        if node.op != "concat" or node.attrs["axis"] != axis:
+            return None
+        levels = []
+        for slot, piece in enumerate(node.inputs):
+            x = self.operand(node, slot)
+            if piece is None or x is None or x.ndim != len(ref.shape):
+                return None
+            inner = self.unlike(piece, axis, over)
+            level = x.second - float(averaged_over(x.K, over, x.shape).flat[0])
+            levels.append(np.full(x.shape[axis], level) if inner is None else inner)
+        made = np.concatenate(levels)
+        return np.maximum(made, 1e-12 * float(made.max())) if made.size == ref.shape[axis] and made.max() > 0 else None
 
     def send(self, ref: Reference, law: Law | Signal) -> None:
         """A gradient for an operand; of one that was broadcast, it is summed up."""
@@ -134,7 +161,7 @@ class Backward:
             parameters[ref.name] = parameters.get(ref.name, 0.0) + max(law.second, 0.0) * prod(ref.shape) / size
 
     def pass_on(self, node: Node, *laws: Law | None, why: str = NO_ADJOINT) -> None:
-        """What nobody has an adjoint for: every operand gets gradients of the size of the output's. The plan says so."""
+        """What nobody has an adjoint for: every operand gets gradients of the output's size. The plan says so."""
         self.note(node, f"{node.label or node.op}: {why}")
         known = [law for law in laws if law is not None]
         second = sum(law.second for law in known) / max(len(known), 1)
@@ -156,6 +183,15 @@ class Backward:
             if any(isinstance(r, ParameterView) or (isinstance(r, Value) and r.id in wanted) for r in node.inputs):
                 wanted.update(value.id for value in node.outputs)
         return wanted
+
+    def _correlation_slope(self, node: Node) -> float | None:
+        """E[f'^2] Var u / E[f^2] of what a weight layer contracts, x = f(u): the slope at 1 of the map from the
+        correlation of u to that of the layer's output."""
+        x = next((self.operand(node, slot) for slot, ref in enumerate(node.inputs) if isinstance(ref, Value)), None)
+        if x is None or x.source is x or x.expr.line is not None or x.second <= 0.0:
+            return None
+        slopes = Slopes(x.expr, X, x.source.mean, x.source.variance)
+        return slopes.second * x.source.variance / x.second
 
     def _size_of(self, name: str) -> float:
         """E[w^2] of a parameter as it will be."""

@@ -17,6 +17,7 @@ from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from .apply import apply
 from .centred import centred_activation, on_arrays
+from .gradients import gradients
 from .inputs import call_arguments
 from .materialise import without_memory
 from .measure import record
@@ -83,11 +84,18 @@ def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> Momen
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
+def measure_gradients(model: nn.Module, inputs: Any, options: Options, seed: int) -> dict[str, float]:
+    model = unwrapped(model)
+    args, kwargs = call_arguments(inputs, model)
+    refuse_shards(parameters_of(model))
+    return gradients(model, args, kwargs, training=options.training, seed=seed)
+
+
 def probe(model: nn.Module, training: bool) -> Probe:
     return Probe(model, training)
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
+    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "measure_gradients", "names", "on_arrays",
     "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

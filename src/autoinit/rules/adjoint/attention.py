@@ -6,8 +6,9 @@ the logits l, g_l = p (g_p - sum p g_p), so by Price's theorem
     E[g_l g_l'] = (a - b)(S) M(C(S)),    M(C) = sum_j E[dp_i/dl_j dp'_i/dl'_j] = d E[p_i p'_i] / dC
 
 (`softmax_moments.flow_moments`); as rows of g_l sum to zero, different keys have -1/(n - 1) of it, from which it
-follows that a bias of the keys gets nothing. Keys and values are projections of the same tokens: the weighted covariance
-of v g and k over tokens has, beside what chance makes, the part (a - b)(1 - P2)^2 / D for tokens of effective width D.
+follows that a bias of the keys gets nothing. Keys and values are projections of the same tokens: the weighted
+covariance of v g and k over tokens has, beside what chance makes, the part (a - b)(1 - P2)^2 / D for tokens of
+effective width D.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ def attention(node: Node, back: Backward, g: Law) -> None:
         back.send(node.inputs[3], sums.moments)
     names, out = labels_of(q.ndim, k.ndim)
     names[1] = names[1][:-2] + names[1][:-3:-1]  # the keys as they are, and not transposed
-    sums = sums.times(scale)
+    sums = sums.scaled(scale)
     back.send(node.inputs[0], of_operand(0, names, out, [q, k], sums))
     back.send(node.inputs[1], _fewer_heads(of_operand(1, names, out, [q, k], sums).moments, few))
 

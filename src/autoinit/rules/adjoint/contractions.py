@@ -28,9 +28,21 @@ def through_product(node: Node, back: Backward, names: list[str], out: str, g: L
         back.pass_on(node, g)
         return
     known = [x for x in signals if x is not None]
+    weights = back.run.weights_of(node)
     for slot in range(len(names)):
         if back.wants(node.inputs[slot]):
-            back.send(node.inputs[slot], of_operand(slot, names, out, known, g))
+            made = of_operand(slot, names, out, known, g)
+            if g.divided and weights:
+                fan = float(np.prod([n for n, c in zip(known[min(weights)].shape, names[min(weights)], strict=True)
+                                     if c not in out]))  # fmt: skip
+                made = made.scaled(cancelled(g.divided, fan, slot in weights) ** 0.5)
+            back.send(node.inputs[slot], made)
+
+
+def cancelled(divided: float, fan: float, weight: bool) -> float:
+    """A weight w before a norm of its output: |w|^2/s does not scatter by |w|^2, and the gradient of w has no part
+    along w."""
+    return 1.0 - 1.0 / max(fan, 2.0) if weight else max(divided - 2.0 / fan, 0.5) / divided
 
 
 def of_operand(slot: int, names: list[str], out: str, signals: list[Signal], g: Law) -> Law:

@@ -9,9 +9,11 @@ where both profiles count: per axis sum r and (sum sqrt r)^2 - sum r with r = p_
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
-from ...core.backward.law import Law
+from ...core.backward.law import Law, times
 from ...core.backward.passing import Backward
 from ...core.graph.graph import Node, Value
 from ...core.signal.axis_maps import levelled
@@ -19,7 +21,7 @@ from ...core.signal.borders import Taps, live_ranges
 from ...core.signal.profiles import Array
 from ...core.signal.signal import Signal
 from ..convolution import ConvShape
-from .contractions import bias_of
+from .contractions import bias_of, cancelled
 from .registry import adjoint
 
 
@@ -28,10 +30,17 @@ def conv(node: Node, back: Backward, g: Law) -> None:
     x, w = back.operand(node, 0), back.operand(node, 1)
     assert x is not None and w is not None
     if back.wants(node.inputs[0]):
-        back.send(node.inputs[0], _to_input(node, x.shape, w, g.moments))
+        back.send(node.inputs[0], times(_to_input(node, x.shape, w, g.moments), _cancelled(node, x, g, False)))
     if back.wants(node.inputs[1]):
-        back.send(node.inputs[1], _to_weight(node, x, w.shape, g.moments))
+        back.send(node.inputs[1], times(_to_weight(node, x, w.shape, g.moments), _cancelled(node, x, g, True)))
     bias_of(node, back, 2, g.moments, node.attrs["x_axes"][1])
+
+
+def _cancelled(node: Node, x: Signal, g: Law, weight: bool) -> float:
+    if not g.divided:
+        return 1.0
+    plan = ConvShape(node, x)
+    return cancelled(g.divided, plan.channels * prod(b.same for b in plan.flat), weight)
 
 
 def _to_input(node: Node, shape: tuple[int, ...], w: Signal, g: Signal) -> Signal:

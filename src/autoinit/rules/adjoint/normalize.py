@@ -8,13 +8,14 @@ so with the average over A of one index as a product of matrices in the eigenspa
 
     E[g_x g_x'] = (K_g - <K_g> - 2 <K_g K_y> + K_y <<K_g K_y>>) E[1/s^2].
 
-E[1/s^2] is 1 + t times 1/E[s^2]: t is the relative variance of the statistic, <(1 + 2 rho^2)(1 + V) - 1> over A with the
-correlations rho and the volatility V of x. Places with statistics of their own divide by their own: a profile of x
+E[1/s^2] is 1 + t times 1/E[s^2]: t is the relative variance of the statistic, <(1 + 2 rho^2)(1 + V) - 1> over A with
+the correlations rho and the volatility V of x. Places with statistics of their own divide by their own: a profile of x
 divides that of g. The gain's gradient is the sum of g y; where a function follows, g = h f'(y) knows y, which counts.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -55,7 +56,12 @@ def normalize(node: Node, back: Backward, g: Law) -> None:
         level = 1.0 if variance is None else max(variance.mean + eps, 1e-300)
         back.send(node.inputs[0], Law(times(g.moments, 1.0 / level), g.own))
         return
-    back.send(node.inputs[0], through_statistics(x, unit, axes, centre, eps, g, l2, groups, channel))
+    law = through_statistics(x, unit, axes, centre, eps, g, l2, groups, channel)
+    for axis in () if groups else range(1, x.ndim):
+        levels = None if axis in axes else back.unlike(node.inputs[0], axis, axes)
+        if levels is not None:  # places of unlike size, each with its own statistic
+            law = replace(law, moments=level_places(law.moments, axis, float(np.mean(levels)) / levels))
+    back.send(node.inputs[0], law)
 
 
 def _gain_and_shift(node: Node, back: Backward, unit: Signal, channels: tuple[int, ...], g: Law) -> None:
@@ -63,13 +69,13 @@ def _gain_and_shift(node: Node, back: Backward, unit: Signal, channels: tuple[in
     kept = "".join(labels[a] for a in channels)
     gain, shift = (node.inputs[k] if len(node.inputs) > k else None for k in (1, 2))
     if gain is not None and back.wants(gain):
-        K = g.moments.K * (unit.K if g.own is None else _felt(unit, g.own))
+        K = g.moments.K * (unit.K if g.own is None else felt(unit, g.own))
         back.send(gain, _summed_to(Signal(unit.shape, 0.0, K, profiles=g.moments.profiles), labels, kept))
     if shift is not None and back.wants(shift):
         back.send(shift, _summed_to(g.moments, labels, kept))
 
 
-def _felt(unit: Signal, own: Own) -> Array:
+def felt(unit: Signal, own: Own) -> Array:
     """E[u a(u) v a(v)] for g = h a(u): by the Hermite coefficients of u a(u) at the points of u."""
     points = unit.mean + np.sqrt(unit.variance) * normal_points()
     coefficients = np.square(hermite_rows() @ (points * own.amplitudes) / POINTS)
@@ -81,10 +87,11 @@ def _felt(unit: Signal, own: Own) -> Array:
 
 def _summed_to(g: Signal, labels: str, kept: str) -> Signal:
     """Summed over all axes but some: sums over pairs of places are exact whatever the profiles are."""
-    counts = [np.array([n, n * (n - 1.0)]) if c not in kept else np.ones(2) for c, n in zip(labels, g.shape, strict=True)]
     table = g.K
-    for axis, count in enumerate(counts):
-        table = table * count.reshape([2 if k == axis else 1 for k in range(g.ndim)])
+    for axis, (label, n) in enumerate(zip(labels, g.shape, strict=True)):
+        if label not in kept:
+            count = np.array([n, n * (n - 1.0)])
+            table = table * count.reshape([2 if k == axis else 1 for k in range(g.ndim)])
     table = table.sum(axis=tuple(k for k, c in enumerate(labels) if c not in kept))
     return Signal([g.shape[labels.index(c)] for c in kept], 0.0, table)
 
@@ -115,7 +122,8 @@ def through_statistics(
     for axis, p in enumerate(x.profiles):
         if p is not None and axis not in axes and not (groups and axis == channel):
             moments = level_places(moments, axis, 1.0 / np.maximum(p, 1e-12))
-    return Law(moments, g.own)
+    feature = not groups and all(a not in axes for a in range(1, min(x.ndim, 2))) and x.ndim > 1 and 0 in axes
+    return Law(moments, g.own, divided=1.0 + scatter if feature else 0.0)
 
 
 def _statistic(

@@ -23,7 +23,7 @@ from ...core.signal.marginal import normal_points, points_of
 from ...core.signal.profiles import Array
 from ...core.signal.signal import Signal
 from ..normalize import by_own_statistics
-from .normalize import through_statistics
+from .normalize import felt, through_statistics
 from .registry import adjoint
 
 FEW = 32
@@ -82,7 +82,7 @@ def law_through(u: Signal, f: Expr, g: Law) -> Law:
 
 def _kept(g: Law, factor: float) -> Law:
     """The law of factor * g: what it knows of its entry stays."""
-    made = g.times(factor)
+    made = g.scaled(factor)
     return Law(made.moments, g.own, made.shared, g.inverse_width)
 
 
@@ -139,6 +139,9 @@ def _factors(node: Node, back: Backward, fn: str, g: Law) -> None:
         if not back.wants(ref):
             continue
         moments = _times(g.moments, aligned(other, shape))
+        if g.own is not None and other.shape == shape and _steady(own):  # g knows u v, and so it knows v
+            moments = times(g.moments, felt(other, g.own))
+            moments = Signal(shape, 0.0, moments.K, profiles=_times(g.moments, other).profiles)
         if fn == "div" and slot == 1:  # d(1/w) = -1/w^2
             moments = _times(moments, aligned(Signal.function(own.source, apply("square", own.expr)), shape))
         if other.is_constant:
@@ -146,7 +149,13 @@ def _factors(node: Node, back: Backward, fn: str, g: Law) -> None:
             same = ref is not None and ref.shape == shape
             back.send(ref, _kept(g, other.mean) if same else moments)
         else:
-            back.send(ref, moments)
+            knows = g.own is not None and _steady(other) and ref is not None and ref.shape == shape
+            back.send(ref, Law(moments, g.own if knows else None))
+
+
+def _steady(gate: Signal) -> bool:
+    """A factor that rescales more than it turns: products lie in the order of the other one."""
+    return gate.mean**2 > 0.5 * gate.second
 
 
 def _times(g: Signal, other: Signal) -> Signal:
