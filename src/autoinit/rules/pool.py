@@ -51,7 +51,11 @@ def pooled_axes(node: Node, x: Signal) -> list[Pooled]:
 
 @rule("max_pool")
 def max_pool(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The largest live entry of each window (padding never wins)."""
+    """The largest live entry of each window (padding never wins): m' = E[max f(u_i)], K'(S) = E[max f(u_i) max f(v_i)].
+
+    One-dimensional integrals over what the entries of a window share. Of two windows with a share phi of their entries
+    in common the largest is the same one with chance J = phi / (2 - phi) (`core.signal.window_maximum`).
+    """
     axes = pooled_axes(node, x)
     mean, K = maximum_over(x, [Window.sliding(a.axis, a.size, a.stride, a.dilation, a.live) for a in axes])
     profiles = list(x.profiles)
@@ -71,7 +75,10 @@ def _through_windows(profile: Array | None, a: Pooled) -> Array | None:
 
 @rule("average_pool")
 def average_pool(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The mean of each window; with `include_pad` the zeros of the border are counted."""
+    """The mean of each window: m' = m, K'(S) = the mean of K over all pairs of places of the two windows.
+
+    Of w entries E[y^2] = K(same)/w + (1 - 1/w) K(other). With `include_pad` the zeros of the border count.
+    """
     maps = {}
     for a in pooled_axes(node, x):
         counted = a.padded if node.attrs.get("include_pad", True) else a.live
@@ -81,7 +88,7 @@ def average_pool(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("lp_pool")
 def lp_pool(node: Node, ctx: Context, x: Signal) -> Signal:
-    """(sum over the window of |x|^p)^(1/p)."""
+    """y = (sum over the window of |x|^p)^(1/p): the function |x|^p, w times its mean over the window, and the root."""
     power, count = float(node.attrs.get("power", 2.0)), float(np.prod(node.attrs["window"]))
     if power == 1.0:
         return average_pool(node, ctx, x).scaled(count)

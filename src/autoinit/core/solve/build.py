@@ -47,7 +47,8 @@ def build_plan(
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
         parts = [_part(part) for _, part in decision.parts] if not check else []
-        entry = ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases)
+        frozen = not decision.parameter.trainable
+        entry = ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen)
         if outcome.gradients is not None:
             entry.gradient = outcome.gradients.parameters.get(name)
             entry.second = outcome.gradients.sizes.get(name)
