@@ -21,7 +21,7 @@ from .plans import Plan
 from .report.architecture import Summary, architecture
 from .report.progress import progress
 from .rules import RULES
-from .rules.adjoint import ADJOINTS
+from .rules.adjoint import gradients
 from .telling import complaints, tell
 
 if TYPE_CHECKING:
@@ -83,9 +83,9 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
     """The table of neutral rules, and the user's rules for their own layers."""
     given = options.rules
     if given is None:
-        return RuleSet(RULES, adjoints=ADJOINTS), _USER_RULES
+        return RuleSet(RULES, gradients=gradients), _USER_RULES
     if isinstance(given, RuleSet):
-        return RuleSet({**RULES, **given.table}, given.project, ADJOINTS), _USER_RULES
+        return RuleSet({**RULES, **given.table}, given.project, gradients), _USER_RULES
     if not isinstance(given, Mapping):
         raise _no_rules("'rules' takes a mapping or a rule set", given)
     for target, function in given.items():
@@ -98,7 +98,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
             raise _no_rules("a rule is a function", function)
     neutral = {k: guarded(v, f"rule for '{k}'") for k, v in given.items() if isinstance(k, str)}
     own = {k: v for k, v in given.items() if not isinstance(k, str)}
-    return RuleSet({**RULES, **neutral}, adjoints=ADJOINTS), {**_USER_RULES, **own}
+    return RuleSet({**RULES, **neutral}, gradients=gradients), {**_USER_RULES, **own}
 
 
 KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.specs.SPECS"

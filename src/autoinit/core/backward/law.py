@@ -62,12 +62,6 @@ class Law:
         return replace(self, moments=times(self.moments, factor * factor), shared=shared)
 
 
-def times(self, factor: float) -> Law:
-        """factor * g."""
-        shared = None if self.shared is None else self.shared * factor * factor
-        return replace(self, moments=times(self.moments, factor * factor), shared=shared)
-
-
 def times(g: Signal, factor: Array | float) -> Signal:
     """The law with its moments multiplied."""
     return Signal(g.shape, 0.0, g.K * factor, profiles=g.profiles)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,31 +15,15 @@ from ..plan.weights import whole
 from ..signal.axis_maps import averaged_over
 from ..signal.profiles import Array
 from ..signal.signal import HUGE, Signal, iid
+from ..solve.interpreter import Propagation
+from ..solve.outcome import Gradients
 from .chain import Chains
 from .law import Law, added, summed, times
-
-if TYPE_CHECKING:
-    from ..solve.interpreter import Propagation
 
 Adjoint = Callable[..., None]
 """adjoint(node, backward, *laws): one law, or None, for each output; it sends what comes of them to the operands."""
 
 NO_ADJOINT = "no adjoint: the gradient is passed on as it is"
-
-
-@dataclass(slots=True)
-class Gradients:
-    """What a backward pass found: second moments of gradients, by value and by parameter."""
-
-    tensors: dict[int, float] = field(default_factory=dict)
-    parameters: dict[str, float] = field(default_factory=dict)
-    """Of one entry of the parameter's gradient."""
-    sizes: dict[str, float] = field(default_factory=dict)
-    """Second moments of the parameters themselves."""
-    chi: dict[int, float] = field(default_factory=dict)
-    """Slopes of the correlation map, by the index of the node of a weight layer."""
-    notes: list[tuple[int, str, str]] = field(default_factory=list)
-    """(node, kind, message)"""
 
 
 class Backward:

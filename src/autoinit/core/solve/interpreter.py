@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 from ...errors import RuleError, UserRuleError
-from ..backward.passing import Backward
 from ..dependence import Joint
 from ..dependence.places import Places
 from ..dependence.relations import Relations
@@ -73,8 +72,8 @@ def propagate(
             decision.reason = "output variance of the projection that the embedding table is tied to"
     outcome.tied, outcome.additions = frozenset(tables), targets.additions
     run.review()
-    if options.gradients:
-        outcome.gradients = Backward(run, rules.adjoints).result()
+    if options.gradients and rules.gradients is not None:
+        outcome.gradients = rules.gradients(run)
     return outcome
 
 

@@ -6,11 +6,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..backward.passing import Gradients
 from ..graph.trunk import Addition
 from ..plan.plan import CenterPlan
 from ..signal.signal import Signal
 from .policy import Decisions
+
+
+@dataclass(slots=True)
+class Gradients:
+    """What a backward pass found: second moments of gradients, by value and by parameter."""
+
+    tensors: dict[int, float] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict)
+    """Of one entry of the parameter's gradient."""
+    sizes: dict[str, float] = field(default_factory=dict)
+    """Second moments of the parameters themselves."""
+    chi: dict[int, float] = field(default_factory=dict)
+    """Slopes of the correlation map, by the index of the node of a weight layer."""
+    notes: list[tuple[int, str, str]] = field(default_factory=list)
+    """(node, kind, message)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +33,8 @@ class RuleSet:
 
     table: dict[str, Callable[..., Any]]
     project: Callable[[Signal], Signal] | None = None
-    adjoints: dict[str, Callable[..., None]] = field(default_factory=dict)
-    """How gradients go back through ops (`autoinit.rules.adjoint`)."""
+    gradients: Callable[[Any], Gradients] | None = None
+    """The backward pass over a propagation (`autoinit.rules.adjoint`)."""
 
 
 @dataclass(slots=True)

@@ -96,6 +96,6 @@ def probe(model: nn.Module, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "measure_gradients", "names", "on_arrays",
-    "preflight", "probe", "shapes", "understands",
+    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "measure_gradients", "names",
+    "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip
