@@ -56,6 +56,7 @@ Batch = Annotated[int, typer.Option("--batch", "-b", min=1, help="Size of the ba
 Variance = Annotated[float, typer.Option(help="The variance of every weight layer's output.")]
 Distribution = Annotated[str, typer.Option(help="truncated_normal, normal, uniform or orthogonal.")]
 Seed = Annotated[int, typer.Option(help="For drawing weights and noise.")]
+Gradients = Annotated[bool, typer.Option("--gradients", help="Predict gradients, too, and show them.")]
 Evaluation = Annotated[bool, typer.Option("--eval", help="Analyse in evaluation mode.")]
 Skip = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to leave alone.")]
 Only = Annotated[list[str] | None, typer.Option(help="Pattern of parameter names to restrict everything to.")]
@@ -111,13 +112,14 @@ def plan(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     distribution: Distribution = DEFAULTS.distribution, seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
     skip: Skip = None, only: Only = None, center: Centring = None, json_file: Json = None, html: Html = None,
-    plot: Plot = None, fail_on: Fail = FailOn.never,
+    plot: Plot = None, fail_on: Fail = FailOn.never, gradients: Gradients = False,
 ) -> None:  # fmt: skip
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
-        made = api.plan(named.model, given, **_options(variance, distribution, seed, evaluation, skip, only, center))
+        settings = _options(variance, distribution, seed, evaluation, skip, only, center)
+        made = api.plan(named.model, given, gradients=gradients, **settings)
         now = None
         if html or plot:
             now = api.predict(named.model, given, variance=variance, training=not evaluation, warn=False)
@@ -129,7 +131,7 @@ def plan(
 def check(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     evaluation: Evaluation = False, json_file: Json = None, html: Html = None, plot: Plot = None,
-    fail_on: Fail = FailOn.never,
+    fail_on: Fail = FailOn.never, gradients: Gradients = False,
     preflight: Annotated[
         bool, typer.Option("--preflight", help="Only look at what parameters and buffers hold; exit with 1 if bad.")
     ] = False,
@@ -141,7 +143,8 @@ def check(
     with told():
         named = resolve(model)
         given = _given(named, inputs, batch)
-        made = api.predict(named.model, given, variance=variance, training=not evaluation, warn=False)
+        made = api.predict(named.model, given, variance=variance, training=not evaluation, gradients=gradients,
+                           warn=False)  # fmt: skip
         _show(made, json_file, html, plot)
     _judge(made, fail_on)
 
@@ -159,14 +162,14 @@ def measure(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False,
     repeats: Annotated[int, typer.Option(min=1, help="Runs to average over.")] = 1,
-    html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never,
+    html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never, gradients: Gradients = False,
 ) -> None:  # fmt: skip
     """Run noise through the real model and show what is measured beside what is predicted."""
     with told():
         named = resolve(model)
         made = api.measure(named.model, _given(named, inputs, batch), repeats=repeats, variance=variance, seed=seed,
-                           training=not evaluation, warn=False)  # fmt: skip
-        typer.echo(str(made))
+                           training=not evaluation, gradients=gradients, warn=False)  # fmt: skip
+        typer.echo(f"{made}\n\n{made.gradients}" if gradients else str(made))
         _drawn(made, html, plot)
     _judge(made, fail_on)
 
@@ -221,7 +224,8 @@ def _show(made: Plan, json_file: Path | None, html: Path | None, plot: Path | No
         json.dump(made.to_dict(), sys.stdout, indent=1, allow_nan=False)
         typer.echo("")
     else:
-        typer.echo(str(made))
+        known = any(p.gradient is not None for p in made.parameters)
+        typer.echo(f"{made}\n\n{made.gradients}" if known else str(made))
     if json_file is not None and str(json_file) != "-":
         made.save(json_file)
         typer.echo(f"plan written to {shown(str(json_file))}")

@@ -170,11 +170,15 @@ class Backward:
     def _correlation_slope(self, node: Node) -> float | None:
         """E[f'^2] Var u / E[f^2] of what a weight layer contracts, x = f(u): the slope at 1 of the map from the
         correlation of u to that of the layer's output."""
-        x = next((self.operand(node, slot) for slot, ref in enumerate(node.inputs) if isinstance(ref, Value)), None)
-        if x is None or x.source is x or x.expr.line is not None or x.second <= 0.0:
+        x = next((ref for ref in node.inputs if isinstance(ref, Value)), None)
+        maker = None if x is None else self._makers.get(x.id)
+        chain = None if maker is None else self.chains.of(maker)
+        if x is None or chain is None or chain.f.line is not None:
             return None
-        slopes = Slopes(x.expr, X, x.source.mean, x.source.variance)
-        return slopes.second * x.source.variance / x.second
+        u, second = self.run.signals[chain.of.id], self.run.signals[x.id].second
+        if u.expr is not X or second <= 0.0:
+            return None
+        return Slopes(chain.f, X, u.mean, u.variance).second * u.variance / second
 
     def _size_of(self, name: str) -> float:
         """E[w^2] of a parameter as it will be."""
