@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import replacing_path
-from ..errors import OptionError
+from ..errors import MissingPackage, OptionError
 from ..frontends.choice import front_end_of
 
 
@@ -61,5 +61,4 @@ def _safetensors(model: Any, path: Path, framework: str) -> None:
 
             save_model(model, str(path))
     except ModuleNotFoundError as error:
-        raise OptionError("safetensors is not installed", where="--output", received=path.suffix,
-                          fix="pip install safetensors") from error  # fmt: skip
+        raise MissingPackage(f"{path.suffix} files need safetensors", "autoinit-nn[cli]") from error
