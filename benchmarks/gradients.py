@@ -22,6 +22,8 @@ import torch
 
 import autoinit
 from autoinit.core.files import replace_text
+from autoinit.frontends.torch.gradients import gradients
+from autoinit.frontends.torch.inputs import call_arguments
 
 from .intervals import inside_lognormal, inside_t, within
 from .models import MODELS
@@ -47,8 +49,8 @@ def study(name: str, draws: int) -> dict[str, Any]:
     runs = []
     for seed in range(draws):
         plan.apply(model, seed=seed, warn=False)
-        found = autoinit.measure(model, inputs, gradients=True, seed=1000 + seed, warn=False)
-        runs.append(found.gradient_seconds)
+        args, kwargs = call_arguments(inputs)
+        runs.append(gradients(model, args, kwargs, training=True, seed=1000 + seed))
     rows = [r for r in plan.gradients.weights if all(r.parameter in run for run in runs)]
     samples = np.array([[run[r.parameter] for r in rows] for run in runs])
     live = samples.mean(axis=0) > NEGLIGIBLE * float(np.median(samples.mean(axis=0)))

@@ -26,6 +26,8 @@ from autoinit.core.signal.axis_maps import copies, dense, mapped_along, spread
 from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
+from autoinit.frontends.torch.gradients import gradients
+from autoinit.frontends.torch.inputs import call_arguments
 from autoinit.rules.adjoint.attention import through_softmax
 from autoinit.rules.adjoint.normalize import through_statistics
 from autoinit.rules.adjoint.pointwise import law_through
@@ -177,8 +179,7 @@ def weight_gradients(model: nn.Module, shapes: Any, draws: int) -> tuple[dict[st
     runs: list[dict[str, float]] = []
     for seed in range(draws):
         plan.apply(model, seed=seed)
-        found = autoinit.measure(model, shapes, gradients=True, seed=seed, warn=False)
-        runs.append(found.gradient_seconds)
+        runs.append(gradients(model, *call_arguments(shapes), training=True, seed=seed))
     names = [row.parameter for row in plan.gradients]
     return {n: plan.gradients[n].second for n in names}, {n: np.array([r[n] for r in runs]) for n in names}
 
@@ -238,3 +239,40 @@ def test_whole_models_against_autograd(name: str) -> None:
         mean, error = seen[parameter].mean(), seen[parameter].std(ddof=1) / 24**0.5
         low, high = (mean - 3 * error) / 1.35, (mean + 3 * error) * 1.35
         assert low <= predicted[parameter] <= high, f"{parameter}: {predicted[parameter]:.4g}, measured {mean:.4g}"
+
+
+def test_measuring_gradients_leaves_nothing_behind() -> None:
+    model = nn.Sequential(nn.Linear(12, 16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3))
+    state = torch.get_rng_state()
+    found = autoinit.measure(model, (8, 12), gradients=True, repeats=2, warn=False)
+    assert all(p.grad is None for p in model.parameters())
+    assert torch.equal(state, torch.get_rng_state())
+    assert all(row.measured is not None and row.measured > 0 for row in found.gradients)
+
+
+def test_a_plan_keeps_its_gradients_in_a_file_and_says_when_it_has_none() -> None:
+    model = nn.Sequential(nn.Linear(12, 16), nn.Tanh(), nn.Linear(16, 3))
+    plan = autoinit.plan(model, (8, 12), gradients=True, warn=False)
+    again = autoinit.Plan.from_dict(plan.to_dict())
+    assert list(again.gradients) == list(plan.gradients)
+    chi = plan.gradients["2.weight"].chi
+    assert chi is not None and chi > 1.0  # tanh without biases is on the chaotic side
+    with pytest.raises(autoinit.errors.PlanError, match="no gradients"):
+        _ = autoinit.plan(model, (8, 12), warn=False).gradients
+
+
+def test_check_names_the_first_bad_gradient() -> None:
+    model = nn.Sequential(*(layer for _ in range(20) for layer in (nn.Linear(30, 30), nn.Tanh())), nn.Linear(30, 5))
+    for parameter in model.parameters():
+        parameter.data *= 0.2
+    bad = autoinit.check(model, (16, 30), gradients=True, warn=False)
+    assert bad.gradients.first_bad is not None and bad.gradients.first_bad.verdict == "vanishing"
+    assert "first bad gradient" in str(bad)
+    good = autoinit.plan(model, (16, 30), gradients=True, warn=False)
+    assert good.gradients.first_bad is None
+
+
+def test_ops_without_an_adjoint_are_named() -> None:
+    model = nn.Sequential(nn.LSTM(8, 8, batch_first=True))
+    plan = autoinit.plan(model, (4, 5, 8), gradients=True, warn=False)
+    assert any(note.kind == "gradient" and "no adjoint" in note.message for note in plan.notes)
