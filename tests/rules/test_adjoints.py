@@ -220,7 +220,13 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Sequence[int]]] = {
             (32, 40)),
     "cnn": (lambda: convolutions(nn.Conv2d(16, 16, 3, padding=1, stride=2), nn.ReLU(), nn.MaxPool2d(2)),
             (8, 3, 16, 16)),
-    "pre-activation": (lambda: convolutions(Residual(True), Residual(True)), (8, 3, 8, 8)),
+    "pre-activation": (
+        lambda: nn.Sequential(
+            nn.Conv2d(3, 16, 3, padding=1), Residual(True), Residual(True), nn.BatchNorm2d(16), nn.ReLU(),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 10),
+        ),
+        (8, 3, 8, 8),
+    ),
     "post-activation": (lambda: convolutions(Residual(False), Residual(False)), (8, 3, 8, 8)),
     "transformer": (lambda: nn.Sequential(nn.Linear(16, 64), Block(), nn.LayerNorm(64), nn.Linear(64, 10)),
                     (8, 20, 16)),
