@@ -239,7 +239,8 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Unpa
     model = _model(model)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
-    runs, found = [], []
+    runs = []
+    found: list[dict[str, float]] = []
     with progress(settings.progress):
         for k in range(repeats):
             at("measuring", k, repeats)
