@@ -180,8 +180,9 @@ def init(
             training=not evaluation, skip=skip, only=only, center=center, keep_zeros=keep_zeros, exact=exact,
             max_ops=max_ops, max_seconds=max_seconds,
         )  # fmt: skip
-        made = api.initialize(named.model, inputs_of(named, inputs, batch), **options)
-        save_weights(named.model, output)
+        found = api.initialize(named.model, inputs_of(named, inputs, batch), **options)
+        initialized, made = found if isinstance(found, tuple) else (named.model, found)
+        save_weights(initialized, output)
         for line in complaints(made):
             warn(line)
         typer.echo(wrapped(made.summary(), width()))

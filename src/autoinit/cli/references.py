@@ -18,7 +18,7 @@ from typing import Any
 
 from ..core.inputs import Input
 from ..errors import MissingPackage, ModelError, OptionError
-from ..frontends.choice import front_end_of
+from ..frontends.choice import front_end_of, with_parameters
 from .offline import NetworkRefused, offline
 
 FORMS = (
@@ -131,10 +131,12 @@ def _made(found: Any, reference: str) -> Any:
         raise ModelError("this is neither a model nor a function that makes one", where="MODEL", received=reference,
                          fix="name a function without arguments that returns a model")  # fmt: skip
     try:
-        return found()
+        made = found()
     except TypeError as error:
         raise ModelError(f"the model could not be made: {error}", where="MODEL", received=reference,
                          fix="name a function that needs no arguments") from error  # fmt: skip
+    pair = isinstance(made, tuple) and len(made) == 2 and callable(made[0])  # a function of JAX and its parameters
+    return with_parameters(*made) if pair else made
 
 
 def _library(name: str, extra: str) -> Any:

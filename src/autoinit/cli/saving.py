@@ -56,6 +56,12 @@ def _safetensors(model: Any, path: Path, framework: str) -> None:
 
             values = {name: values_of(v) for name, v in parameters_of(model).items()}
             save_arrays({name: array for name, array in values.items() if array is not None}, str(path))
+        elif framework == "jax":
+            from safetensors.flax import save_file as save_jax
+
+            from ..frontends.jax.adapters import adapted
+
+            save_jax({held.name: held.array for held in adapted(model).arrays}, str(path))
         else:
             from safetensors.torch import save_model
 
