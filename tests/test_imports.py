@@ -45,6 +45,7 @@ LAYERS = (
     {"plan"},
     {"drawing", "dependence"},
     {"solve"},
+    {"backward"},
 )
 """The folders and files of the core: each imports itself and what stands before it."""
 

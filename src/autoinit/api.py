@@ -22,6 +22,7 @@ from .plans import Plan
 from .report.architecture import Summary, architecture
 from .report.progress import progress
 from .rules import RULES
+from .rules.adjoint import gradients
 from .telling import complaints, tell
 
 if TYPE_CHECKING:
@@ -87,9 +88,9 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
     """The table of neutral rules, and the user's rules for their own layers."""
     given = options.rules
     if given is None:
-        return RuleSet(RULES), _USER_RULES
+        return RuleSet(RULES, gradients=gradients), _USER_RULES
     if isinstance(given, RuleSet):
-        return RuleSet({**RULES, **given.table}, given.project), _USER_RULES
+        return RuleSet({**RULES, **given.table}, given.project, gradients), _USER_RULES
     if not isinstance(given, Mapping):
         raise _no_rules("'rules' takes a mapping or a rule set", given)
     for target, function in given.items():
@@ -102,7 +103,7 @@ def _rules(options: Options) -> tuple[RuleSet, dict[Any, Any]]:
             raise _no_rules("a rule is a function", function)
     neutral = {k: guarded(v, f"rule for '{k}'") for k, v in given.items() if isinstance(k, str)}
     own = {k: v for k, v in given.items() if not isinstance(k, str)}
-    return RuleSet({**RULES, **neutral}), {**_USER_RULES, **own}
+    return RuleSet({**RULES, **neutral}, gradients=gradients), {**_USER_RULES, **own}
 
 
 KEYS = "keys are layer classes, functions, or ops of autoinit.core.graph.specs.SPECS"
@@ -142,6 +143,7 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     calibrate: draw the weights of `seed` beside the model, run noise (never data) through it once, and scale each
         weight so that this draw is on target, and not the mean over draws; for deep networks without norms. The plan
         holds the factors, for this seed.
+    gradients: predict gradients, too, from independent N(0, 1) gradients at the floating outputs: `Plan.gradients`.
     max_ops, max_seconds: a walk that takes more operations or seconds than this ends with an error, not never.
     rules: extra or replacing rules, {layer class, function or op: rule}; or a rule set such as
         ``autoinit.rules.independent``, the paper's model of the signal.
@@ -273,7 +275,8 @@ def measure(
 ) -> Measurement:
     """Run noise (or your batch) through the real model and put what is measured beside what is predicted.
 
-    The model's weights are used as they are; its state is as before afterwards.
+    The model's weights are used as they are; its state is as before afterwards. With ``gradients=True`` automatic
+    differentiation runs as well, from N(0, 1) gradients at the outputs: `Measurement.gradients`.
     """
     repeats = read_count("repeats", repeats, most=MOST_REPEATS)
     settings = read_options(options)
@@ -281,9 +284,13 @@ def measure(
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = []
+    found: list[dict[str, float]] = []
     with progress(settings.progress):
         for k in range(repeats):
             at("measuring", k, repeats)
             runs.append(front_end.measure(model, inputs, settings, settings.seed + k))
+            if settings.gradients:
+                found.append(front_end.measure_gradients(model, inputs, settings, settings.seed + k))
+    seconds = {name: sum(one.get(name, 0.0) for one in found) / repeats for name in (found[0] if found else ())}
     _speak(model, predicted, settings)
-    return Measurement(predicted, matched_rows(predicted, runs))
+    return Measurement(predicted, matched_rows(predicted, runs), seconds)

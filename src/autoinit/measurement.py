@@ -8,6 +8,7 @@ from typing import Any
 
 from .core.plan.measured import Key, MeasurementData, Moments, Result, Row, key_of
 from .plans import Plan
+from .report.gradients import GradientTable
 from .report.notebook import measurement_html
 from .report.page import page
 from .report.plot import plot
@@ -23,6 +24,11 @@ class Measurement(MeasurementData):
 
     def __str__(self) -> str:
         return measurement_table(self)
+
+    @property
+    def gradients(self) -> GradientTable:
+        """Predicted and measured gradients, with ``gradients=True``: iterate over it, or print it."""
+        return GradientTable(self.plan.gradients.measured(self.gradient_seconds))
 
     def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
         yield coloured(self, options.max_width)

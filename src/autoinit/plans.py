@@ -17,6 +17,7 @@ from .core.options import read_flag, read_seed
 from .core.plan.calibration import goals, with_factors, without_factors
 from .core.plan.check import check_writes
 from .core.plan.file import parsed, plan_from_dict, plan_to_dict
+from .core.plan.gradients import gradient_rows
 from .core.plan.layers import LayerPlan, layer
 from .core.plan.measured import MeasurementData, Result
 from .core.plan.plan import Note, ParameterPlan, PlanData
@@ -25,6 +26,7 @@ from .errors import PlanError
 from .frontends.choice import front_end_of
 from .report.dataframe import Rows, dataframe
 from .report.diff import TOLERANCE, PlanDiff, diff
+from .report.gradients import GradientTable
 from .report.notebook import plan_html
 from .report.page import page
 from .report.plot import plot
@@ -160,6 +162,11 @@ class Plan(PlanData):
         made = with_factors(plain, factors, seed)
         made.notes = [*made.notes, *(Note("warning", name, NOT_CALIBRATED) for name in failed)]
         return made
+
+    @property
+    def gradients(self) -> GradientTable:
+        """Predicted gradients, of a plan that was made with ``gradients=True``: iterate over it, or print it."""
+        return GradientTable(gradient_rows(self))
 
     def save(self, path: str | Path) -> None:
         """Write the plan as JSON. The file is replaced as a whole, or (on a full disk, say) stays as it was."""

@@ -31,6 +31,7 @@ from .settings import (
     Fail,
     FailOn,
     FailOnWorse,
+    Gradients,
     Html,
     Inputs,
     Json,
@@ -91,7 +92,8 @@ def plan(
     keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
     calibrate: Calibrate = False, max_ops: MaxOps = DEFAULTS.max_ops,
     max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None, html: Html = None, plot: Plot = None,
-    fail_on: Fail = FailOn.never, traceback: Debug = False,
+    fail_on: Fail = FailOn.never, gradients: Gradients = False,
+    traceback: Debug = False,
 ) -> None:  # fmt: skip
     """Analyse a model and show what should be done to its parameters; nothing is changed."""
     with answering(json, traceback) as output:
@@ -100,14 +102,15 @@ def plan(
         options = given(
             recipe=recipe, variance=variance, distribution=distribution, residual=residual, tables=tables, seed=seed,
             training=not evaluation, skip=skip, only=only, center=center, keep_zeros=keep_zeros, exact=exact,
-            calibrate=calibrate,
-            max_ops=max_ops, max_seconds=max_seconds,
+            calibrate=calibrate, max_ops=max_ops, max_seconds=max_seconds, gradients=gradients,
         )  # fmt: skip
         made = api.plan(named.model, described, **options)
         now = None
         if html or plot:
             now = api.predict(named.model, described, variance=variance, training=not evaluation, warn=False)
         output.table(made, made.to_dict)
+        if gradients:
+            output.gradients(made)
         output.files(made, html, plot, now)
         judge(made, fail_on)
 
@@ -117,7 +120,8 @@ def check(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     evaluation: Evaluation = False, preflight: Preflighted = False, max_ops: MaxOps = DEFAULTS.max_ops,
     max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None, html: Html = None, plot: Plot = None,
-    fail_on: Fail = FailOn.never, traceback: Debug = False,
+    fail_on: Fail = FailOn.never, gradients: Gradients = False,
+    traceback: Debug = False,
 ) -> None:  # fmt: skip
     """Predict what a model's present weights do to signals, and name the first bad layer."""
     with answering(json, traceback) as output:
@@ -127,9 +131,13 @@ def check(
             text = "\n".join(wrapped(line, width()) for line in str(found).splitlines())
             output.answer(text, lambda: preflight_document(found))
             raise typer.Exit(0 if found.ok else BAD_SIGNAL)
-        options = given(variance=variance, training=not evaluation, max_ops=max_ops, max_seconds=max_seconds)
+        options = given(
+            variance=variance, training=not evaluation, max_ops=max_ops, max_seconds=max_seconds, gradients=gradients
+        )  # fmt: skip
         made = api.predict(named.model, inputs_of(named, inputs, batch), **options)
         output.table(made, made.to_dict)
+        if gradients:
+            output.gradients(made)
         output.files(made, html, plot)
         judge(made, fail_on)
 
@@ -139,16 +147,20 @@ def measure(
     model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, repeats: Repeats = 1,
     max_ops: MaxOps = DEFAULTS.max_ops, max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None,
-    html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never, traceback: Debug = False,
+    html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never, gradients: Gradients = False,
+    traceback: Debug = False,
 ) -> None:  # fmt: skip
     """Run noise through the real model and show what is measured beside what is predicted."""
     with answering(json, traceback) as output:
         named = resolve(model)
         options = given(
-            variance=variance, seed=seed, training=not evaluation, max_ops=max_ops, max_seconds=max_seconds
+            variance=variance, seed=seed, training=not evaluation, max_ops=max_ops, max_seconds=max_seconds,
+            gradients=gradients,
         )  # fmt: skip
         made = api.measure(named.model, inputs_of(named, inputs, batch), repeats=repeats, **options)
         output.table(made, lambda: measurement_document(made))
+        if gradients:
+            output.gradients(made)
         output.files(made, html, plot)
         judge(made, fail_on)
 

@@ -76,6 +76,7 @@ Centring = Annotated[
 KeepZeros = Annotated[bool, typer.Option("--keep-zeros/--no-keep-zeros", help="Weights that are zero stay zero.")]
 Calibrate = Annotated[bool, typer.Option("--calibrate", help="Scale the weights of this draw by a run on noise.")]
 Exact = Annotated[bool, typer.Option("--exact", help="Give what is drawn exactly the planned mean and deviation.")]
+Gradients = Annotated[bool, typer.Option("--gradients", help="Predict gradients, too, and show their table.")]
 MaxOps = Annotated[float, typer.Option("--max-ops", help="A walk of more operations ends with an error.")]
 MaxSeconds = Annotated[float, typer.Option("--max-seconds", help="A walk of more seconds ends with an error.")]
 Repeats = Annotated[int, typer.Option(min=1, help="Runs to average over.")]

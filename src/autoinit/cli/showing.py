@@ -53,6 +53,11 @@ class Output:
         Console().print(coloured(made, width()), soft_wrap=True)
         self._as_json(data)
 
+    def gradients(self, made: Plan | Measurement) -> None:
+        """The table of gradients below that of the layers."""
+        if not self.is_data:
+            typer.echo(f"\n{made.gradients}")
+
     def files(self, made: Plan | Measurement, html: Path | None, plot: Path | None, now: Plan | None = None) -> None:
         """The page and the figure; `now` is what the weights that the model has would do, for comparison."""
         if html is not None:

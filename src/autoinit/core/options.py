@@ -47,6 +47,7 @@ class Options:
     center: Centre | None = None
     exact: bool = False
     calibrate: bool = False
+    gradients: bool = False
     rules: Any = None
     max_ops: float = 200_000
     max_seconds: float = 120.0
@@ -85,6 +86,7 @@ class OptionsButSeed(TypedDict, total=False):
     center: Centre | None
     exact: bool
     calibrate: bool
+    gradients: bool
     rules: Any
     max_ops: float
     max_seconds: float
@@ -218,5 +220,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "strict", "warn", "progress"), read_flag),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "gradients", "strict", "warn", "progress"), read_flag),
 }

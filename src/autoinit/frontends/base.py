@@ -50,6 +50,9 @@ class FrontEnd(Protocol):
     def measure(self, model: Any, inputs: Any, options: Options, seed: int) -> Moments:
         """Mean and variance of every tensor in a real run, by the keys of the plan's rows. Changes nothing."""
 
+    def measure_gradients(self, model: Any, inputs: Any, options: Options, seed: int) -> dict[str, float]:
+        """Mean squares of the parameters' gradients, by automatic differentiation. Changes nothing."""
+
     def preflight(self, model: Any) -> Preflight | None:
         """What parameters and buffers hold, without a run; None where `check` without inputs means a prediction."""
 

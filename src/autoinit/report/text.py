@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..core.plan.calibration import advice, runaway
+from ..core.plan.gradients import GradientData, gradient_rows
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..core.plan.problems import SameNotes, counted
 from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows, short_op
 from .fold import Fold, fold
+from .gradients import problem
 from .layout import WIDTH, Column, aligned, number, shortened, times, wrapped
 
 MOST_NOTES = 6
@@ -122,6 +124,8 @@ def problems(plan: PlanData, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first; what is said of several places is said once."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]
+    if any(p.gradient is not None for p in plan.parameters):
+        lines += problem(GradientData(gradient_rows(plan)))
     notes = counted([n for n in plan.notes if n.kind in ("warning", "passed", "simulated")])
     notes.sort(key=lambda n: n.kind != "warning")
     lines += [_note(n) for n in notes[:MOST_NOTES]]

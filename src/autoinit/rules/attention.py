@@ -86,13 +86,13 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     a = node.attrs
     if a.get("grouped"):
         k, v = repeated_heads(k, q), repeated_heads(v, q)
-    logits = _logits(q, k, scale_of(node, q))
+    logits = logits_of(q, k, scale_of(node, q))
     values = ctx.array(node, 3) if mask is not None else None
-    live = _live(logits.shape, bool(a.get("causal")), values)
+    live = live_keys(logits.shape, bool(a.get("causal")), values)
     if live is None and mask is not None and mask.live is not None:  # a bias that was masked on the way
         live = mask.live
     if values is not None:
-        logits = _biased(logits, values)
+        logits = biased(logits, values)
     elif mask is not None:
         logits = _plus(logits, mask)
     p = softmax_signal(logits, logits.ndim - 1, live)
@@ -115,14 +115,14 @@ def repeated_heads(x: Signal, q: Signal) -> Signal:
     return picked(x, axis, np.repeat(np.arange(few), heads // few), ("heads", heads)) if heads != few else x
 
 
-def _logits(q: Signal, k: Signal, scale: float) -> Signal:
+def logits_of(q: Signal, k: Signal, scale: float) -> Signal:
     mean, K = matmul_moments(q, permuted(k, (*range(k.ndim - 2), k.ndim - 1, k.ndim - 2)))
     lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
     V = pair_volatility(q, k) if q.ndim == k.ndim else None
     return Signal((*lead, q.shape[-2], k.shape[-2]), mean * scale, K * scale * scale, volatility=V)
 
 
-def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | None) -> Mask | None:
+def live_keys(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | None) -> Mask | None:
     """Which keys each query may see; None if all."""
     live: Mask | None = None
     if values is not None:
@@ -133,7 +133,7 @@ def _live(shape: tuple[int, ...], causal: bool, values: NDArray[np.generic] | No
     return None if live is None or bool(np.all(live)) else unchanging(live)
 
 
-def _biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
+def biased(logits: Signal, values: NDArray[np.generic]) -> Signal:
     """Logits plus a known additive bias; dead entries are replaced by the mean of their row's live ones."""
     if values.dtype == np.bool_:
         return logits

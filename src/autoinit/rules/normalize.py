@@ -129,14 +129,14 @@ def _normalised(
         return mean * float(np.sqrt(gain)), K * gain, float(np.sqrt(gain))
     gains, mean_out = gains_of_statistic(own - mean * mean, mean, over, 0.0 if l2 else eps)
     gains, mean_out = gains * unit, mean_out * float(np.sqrt(unit))
-    table = _eigen(_eigen(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape, back=True)
+    table = eigen_along(eigen_along(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape, back=True)
     floor = mean_out * mean_out
     power = float(table.flat[0]) + floor
     alike = (at_same(table, axes) + floor) / power
     return mean_out, table * _shrinkage(alike, nu) + floor, float(np.sqrt(power / V))
 
 
-def _eigen(K: Array, axes: tuple[int, ...], shape: Sequence[int], back: bool = False) -> Array:
+def eigen_along(K: Array, axes: tuple[int, ...], shape: Sequence[int], back: bool = False) -> Array:
     """Eigenvalues along `axes` (see `core.signal.samples`), the table kept along the others; or `back` from them."""
     for i in axes:
         n = shape[i]

@@ -43,24 +43,29 @@ def _kernel(t: Array, mode: str, a: float) -> Array:
     return np.where(t <= 1, (a + 2) * t**3 - (a + 3) * t**2 + 1, far)
 
 
+def weights_along(node: Node, axis: int, n: int) -> Array | None:
+    """The (new, old) matrix of one axis of an interpolation; None where nothing changes."""
+    a, new = node.attrs, node.outputs[0].shape[axis]
+    known = a.get("matrices", {})
+    if n == new and (a["mode"] == "nearest" or known):
+        return None
+    W = known.get(axis)
+    return _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False)) if W is None else W
+
+
 @rule("interpolate")
 def interpolate(node: Node, ctx: Context, x: Signal) -> Signal:
     """y = W x along each axis, W known, rows summing to one: m' = m, K' = W K W^T, averaged over pairs of places.
 
     The nearest entries are entries still.
     """
-    a, shape = node.attrs, node.outputs[0].shape
-    known, nearest = a.get("matrices", {}), a["mode"] == "nearest"
-    maps = {}
-    for axis in a["axes"]:
-        n, new = x.shape[axis], shape[axis]
-        if n == new and (nearest or known):
-            continue
-        W = known.get(axis)
+    nearest, maps = node.attrs["mode"] == "nearest", {}
+    for axis in node.attrs["axes"]:
+        W = weights_along(node, axis, x.shape[axis])
         if W is None:
-            W = _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False))
+            continue
         if nearest:
-            x = picked(x, axis, W.argmax(axis=1), ("nearest", new))
+            x = picked(x, axis, W.argmax(axis=1), ("nearest", W.shape[0]))
         else:
             maps[axis] = dense(W)
     return x if nearest else mapped_along(x, maps)

@@ -144,6 +144,26 @@ def pair_moments(n: float, variance: float, covs: Array) -> Array:
     return np.array(flat).reshape(covs.shape)
 
 
+def flow_moments(n: float, variance: float, covs: Array) -> Array:
+    """Σ_j E[∂p_i/∂x_j ∂p'_i/∂x'_j] of two rows as in `pair_moments`: by Price's theorem its slope in c.
+
+    (1−P₂)²/(n(n−1)) at c = 0 and `_flow` at c = variance, and a power of c/variance between.
+    """
+    _check(n, variance)
+    covs = np.clip(np.asarray(covs, dtype=np.float64), -variance, variance)
+    n, variance = float(n), float(variance)
+    if n == 1.0:
+        return np.zeros(covs.shape)
+    square, flow = _square(n, variance), _flow(n, variance)
+    start = (1.0 - square) ** 2 / (n * (n - 1.0))
+    if variance == 0.0:
+        return np.full(covs.shape, start)
+    gain = (square - 1.0 / n) / n
+    rise = (gain / variance - start) / max(flow - start, 1e-300)  # the mean of r^q is 1/(q + 1)
+    power = min(max(1.0 / rise - 1.0, 1.0), 8.0) if rise > 0.0 else 1.0
+    return np.asarray(start + (flow - start) * np.abs(covs / variance) ** power)
+
+
 def _between_ends(n: float, variance: float, covs: Array) -> Array:
     """1/n² + (P₂/n − 1/n²)(α r + (1−α) r^q): α from the slope (1−P₂)²/(n(n−1)) at 0, q from that at 1."""
     square, flow = _square(n, variance), _flow(n, variance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class MeasurementData:
 
     plan: PlanData
     rows: list[Row]
+    gradient_seconds: dict[str, float] = field(default_factory=dict)
+    """Measured mean squares of the parameters' gradients, by name, if they were asked for."""
 
     @property
     def weight_layers(self) -> list[Row]:

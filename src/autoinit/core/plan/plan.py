@@ -63,6 +63,10 @@ class ParameterPlan:
     """Other names of the parameter in the model: it is tied."""
     frozen: bool = False
     """The model does not train it: it is never written."""
+    gradient: float | None = None
+    """E[(dL/dw)^2] of an entry, for independent N(0, 1) gradients at the outputs (``gradients=True``)."""
+    second: float | None = None
+    """E[w^2] of an entry, known where the gradient is."""
 
     @property
     def std(self) -> float | None:
@@ -101,6 +105,10 @@ class TensorPlan:
     """What to call the op in reports, if not by its name: a layer that is measured after its bias is no "Add"."""
     tied: bool = False
     """The rows of a table whose size the projection decides that it is tied to."""
+    gradient: float | None = None
+    """E[(dL/dx)^2] of an entry, for independent N(0, 1) gradients at the outputs (``gradients=True``)."""
+    chi: float | None = None
+    """Of a weight layer behind a function: the slope at 1 of the map of correlations (`core.plan.gradients`)."""
     mean_in: float | None = None
     """Of a weight layer: mean and variance (as `tensor_variance`) of the signal that comes in."""
     variance_in: float | None = None

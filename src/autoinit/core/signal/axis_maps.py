@@ -70,6 +70,17 @@ def copies(places: NDArray[np.int64], live: NDArray[np.bool_] | None = None) -> 
     return windows(places[:, None], weights[:, None])
 
 
+def spread(taps: NDArray[np.int64], weights: Array, n: int) -> Linear:
+    """The transpose of `windows`: every output is the sum over the windows that read it, n outputs in all."""
+
+    def totals(q: Array) -> Totals:
+        a = weights * q[:, None]
+        squares = np.bincount(taps.ravel(), np.square(a).ravel(), n).astype(float)
+        return Totals(squares, np.bincount(taps.ravel(), a.ravel(), n).astype(float), a.sum(axis=1))
+
+    return totals
+
+
 def dense(a: Array) -> Linear:
     def totals(q: Array) -> Totals:
         b = a * q

@@ -59,7 +59,7 @@ class Border:
         return np.array([[self.same, 0.0], [0.0, self.pair]])
 
 
-def _ranges(t: Taps) -> list[tuple[slice, slice]]:
+def live_ranges(t: Taps) -> list[tuple[slice, slice]]:
     """For every tap the output places where it is live and the inputs it reads there.
 
     input = output * stride + tap * dilation - low; of a transposed convolution the other way round.
@@ -91,7 +91,7 @@ def _border(t: Taps, p: Array) -> Border:
     n_in, n_out = t.inputs, t.outputs
     places, amplitudes, reads = np.zeros(n_out), np.zeros(n_out), np.zeros(n_in)
     columns = 0.0
-    for out, read in _ranges(t):
+    for out, read in live_ranges(t):
         places[out] += p[read]
         amplitudes[out] += q[read]
         reads[read] += 1.0

@@ -35,6 +35,9 @@ def build_plan(
                 continue
             by_value[value.id] = len(tensors)
             row = _tensor(len(tensors), node, k, signal, status.get(index, "rule"))
+            if outcome.gradients is not None:
+                row.gradient = outcome.gradients.tensors.get(value.id)
+                row.chi = outcome.gradients.chi.get(index)
             if k == 0 and index in outcome.weight_nodes:
                 _weight_layer(row, node, outcome, index)
             tensors.append(row)
@@ -45,8 +48,13 @@ def build_plan(
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
         parts = [_part(part, _solved_for(part, graph, outcome, first_row)) for _, part in decision.parts]
         parts, frozen = [] if check else parts, not decision.parameter.trainable
-        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen))
-    notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
+        entry = ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen)
+        if outcome.gradients is not None:
+            entry.gradient = outcome.gradients.parameters.get(name)
+            entry.second = outcome.gradients.sizes.get(name)
+        parameters.append(entry)
+    told = [*outcome.notes, *(outcome.gradients.notes if outcome.gradients is not None else ())]
+    notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in told]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
     notes += [
         Note("warning", name, "no values to measure (meta device): taken as 1 for a gain, 0 otherwise")

@@ -55,6 +55,8 @@ def propagate(
     found = Deviations(graph, feeding, run.outcome)
     run.outcome.slopes, run.outcome.growth = found.slopes, found.at
     run.review()
+    if options.gradients and rules.gradients is not None:
+        run.outcome.gradients = rules.gradients(run)
     return run.outcome
 
 

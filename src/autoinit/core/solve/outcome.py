@@ -13,12 +13,29 @@ from .growth import Growth, Slope
 from .policy import Decisions
 
 
+@dataclass(slots=True)
+class Gradients:
+    """What a backward pass found: second moments of gradients, by value and by parameter."""
+
+    tensors: dict[int, float] = field(default_factory=dict)
+    parameters: dict[str, float] = field(default_factory=dict)
+    """Of one entry of the parameter's gradient."""
+    sizes: dict[str, float] = field(default_factory=dict)
+    """Second moments of the parameters themselves."""
+    chi: dict[int, float] = field(default_factory=dict)
+    """Slopes of the correlation map, by the index of the node of a weight layer."""
+    notes: list[tuple[int, str, str]] = field(default_factory=list)
+    """(node, kind, message)"""
+
+
 @dataclass(frozen=True, slots=True)
 class RuleSet:
     """Rules to use: `table` maps ops to functions; `project` (if any) is applied to every signal."""
 
     table: dict[str, Callable[..., Any]]
     project: Callable[[Signal], Signal] | None = None
+    gradients: Callable[[Any], Gradients] | None = None
+    """The backward pass over a propagation (`autoinit.rules.adjoint`)."""
 
 
 @dataclass(slots=True)
@@ -45,3 +62,5 @@ class Outcome:
     """Activations in front of weights."""
     growth: dict[int, Growth] = field(default_factory=dict)
     """By value."""
+    gradients: Gradients | None = None
+    """What a backward pass found, if there was one."""

@@ -81,6 +81,11 @@ def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
     return record(program, inputs, options, seed)
 
 
+def measure_gradients(model: Any, inputs: Any, options: Options, seed: int) -> dict[str, float]:
+    raise ModelError("gradients are measured for PyTorch models; for JAX models they are predicted", where="measure",
+                     received="gradients=True", fix="autoinit.check(model, gradients=True).gradients")  # fmt: skip
+
+
 def preflight(model: Any) -> Preflight | None:
     """Models of JAX have no memory that nobody wrote to: without inputs, `check` says that it needs them."""
     return None
@@ -92,5 +97,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 __all__ = [
     "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "measure_gradients",
     "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

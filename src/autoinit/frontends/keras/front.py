@@ -12,6 +12,7 @@ from ...core.plan.measured import Moments
 from ...core.plan.plan import PlanData
 from ...core.plan.preflight import Preflight
 from ...core.solve.outcome import RuleSet
+from ...errors import ModelError
 from ..base_plan import marks_activations, no_parameters, planned
 from ..budget import Budget
 from ..collection import no_garbage_collection
@@ -87,6 +88,11 @@ def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
     return record(model, inputs, training=options.training, seed=seed, budget=Budget.start(options))
 
 
+def measure_gradients(model: Any, inputs: Any, options: Options, seed: int) -> dict[str, float]:
+    raise ModelError("gradients are measured for PyTorch models; for Keras models they are predicted", where="measure",
+                     received="gradients=True", fix="autoinit.check(model, gradients=True).gradients")  # fmt: skip
+
+
 def preflight(model: Any) -> Preflight | None:
     """Keras models know their inputs: without any, `check` predicts."""
     return None
@@ -98,5 +104,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 __all__ = [
     "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "measure_gradients",
     "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

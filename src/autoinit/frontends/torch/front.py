@@ -18,6 +18,7 @@ from ..custom import CustomRules
 from .apply import apply
 from .calibrating import calibration
 from .centred import centred_activation, on_arrays
+from .gradients import gradients
 from .inputs import call_arguments
 from .materialise import without_memory
 from .measure import record
@@ -89,11 +90,19 @@ def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> Momen
     return record(model, args, kwargs, training=options.training, seed=seed).moments
 
 
+def measure_gradients(model: nn.Module, inputs: Any, options: Options, seed: int) -> dict[str, float]:
+    model = unwrapped(model)
+    args, kwargs = call_arguments(inputs, model)
+    refuse_shards(parameters_of(model))
+    return gradients(model, args, kwargs, training=options.training, seed=seed)
+
+
 def probe(model: nn.Module, training: bool) -> Probe:
     return Probe(model, training)
 
 
 __all__ = [
     "NAME", "analyse", "apply", "bound", "calibration", "centred_activation", "frozen", "identities", "measure",
+    "measure_gradients",
     "names", "on_arrays", "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

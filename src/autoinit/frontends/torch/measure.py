@@ -116,9 +116,13 @@ def record(
 
 
 def run(
-    model: nn.Module, args: Any, kwargs: Any, recorder: Recorder, below: bool = True, training: bool | None = None
-) -> None:
-    """One forward of the model's shadow under `recorder`, which hears what module is running."""
+    model: nn.Module, args: Any, kwargs: Any, recorder: Recorder, below: bool = True, training: bool | None = None,
+    after: Callable[[nn.Module, Any], None] | None = None,
+) -> None:  # fmt: skip
+    """One forward of the model's shadow under `recorder`, which hears what module is running.
+
+    `after(shadow, output)` may go on from there: backwards, say.
+    """
     stack: list[str] = []
 
     def enter(name: str, *_: Any) -> None:
@@ -141,7 +145,9 @@ def run(
             below_autograd() if below else nullcontext(),
             recorder,
         ):
-            shadow.model(*given, **named)
+            output = shadow.model(*given, **named)
+            if after is not None:
+                after(shadow.model, output)
     except Exception as error:
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",

@@ -1,0 +1,96 @@
+"""Convolutions: the input's gradient is a convolution with transposed taps, the weight's a sum over live pairs.
+
+A tap d of the kernel meets the pairs (output place h, input place that d reads there); over them and over the batch
+
+    E[(dL/dW_oid)^2] = sum over n, n' and pairs h, h' of K_g(n n', h h') K_x(n n', h h'),
+
+where both profiles count: per axis sum r and (sum sqrt r)^2 - sum r with r = p_g p_x at the pairs.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ...core.backward.law import Law, times
+from ...core.backward.passing import Backward
+from ...core.graph.graph import Node, Value
+from ...core.signal.axis_maps import levelled
+from ...core.signal.borders import Taps, live_ranges
+from ...core.signal.profiles import Array
+from ...core.signal.signal import Signal
+from ..convolution import ConvShape
+from .contractions import bias_of, cancelled
+from .registry import adjoint
+
+
+@adjoint("conv")
+def conv(node: Node, back: Backward, g: Law) -> None:
+    x, w = back.operand(node, 0), back.operand(node, 1)
+    assert x is not None and w is not None
+    if back.wants(node.inputs[0]):
+        back.send(node.inputs[0], times(_to_input(node, x.shape, w, g.moments), _cancelled(node, x, g, False)))
+    if back.wants(node.inputs[1]):
+        back.send(node.inputs[1], times(_to_weight(node, x, w.shape, g.moments), _cancelled(node, x, g, True)))
+    bias_of(node, back, 2, g.moments, node.attrs["x_axes"][1])
+
+
+def _cancelled(node: Node, x: Signal, g: Law, weight: bool) -> float:
+    if not g.divided:
+        return 1.0
+    plan = ConvShape(node, x)
+    return cancelled(g.divided, plan.channels * prod(b.same for b in plan.flat), weight)
+
+
+def _to_input(node: Node, shape: tuple[int, ...], w: Signal, g: Signal) -> Signal:
+    """The forward rule of the convolution that goes the other way."""
+    a = node.attrs
+    out, inner, *spatial = a["w_axes"]
+    turned = {**a, "transposed": not a.get("transposed", False), "w_axes": (inner, out, *spatial)}
+    other = Node("conv", (Value(-1, g.shape), node.inputs[1]), (Value(-2, shape),), turned)
+    made = ConvShape(other, g).through(g, w)
+    return Signal(shape, 0.0, made.K, profiles=made.profiles)
+
+
+def _to_weight(node: Node, x: Signal, shape: tuple[int, ...], g: Signal) -> Signal:
+    a = node.attrs
+    batch, channel, *spatial = a["x_axes"]
+    w_out, w_in, *w_spatial = a["w_axes"]
+    order = [channel, *([] if batch is None else [batch]), *spatial]
+    K_x, K_g = _levelled(x, spatial).transpose(order), _levelled(g, spatial).transpose(order)
+    table = np.einsum("i...,o...->oi...", K_x, K_g)
+    if batch is not None:
+        n = x.shape[batch]
+        table = np.einsum("oib...,b->oi...", table, np.array([n, n * (n - 1.0)]))
+    for k, axis in enumerate(spatial):
+        taps = Taps(x.shape[axis], g.shape[axis], shape[w_spatial[k]], a["stride"][k], a["dilation"][k],
+                    a["padding"][k][0], bool(a.get("transposed", False)))  # fmt: skip
+        counts = _live_pairs(taps, g.profiles[axis], x.profiles[axis])
+        table = np.tensordot(np.moveaxis(table, 2, -1), counts, axes=([-1], [0]))
+    K = table
+    for _ in w_spatial:  # two different taps meet about the same pairs, of other places
+        K = np.stack([K, np.zeros_like(K)], axis=-1)
+    made = np.moveaxis(K, range(K.ndim), (w_out, w_in, *w_spatial))
+    return Signal(shape, 0.0, made)
+
+
+def _levelled(x: Signal, axes: list[int]) -> Array:
+    K = x.K
+    for axis in axes:
+        p = x.profiles[axis]
+        K = K if p is None else levelled(K, axis, p)
+    return K
+
+
+def _live_pairs(taps: Taps, p_g: Array | None, p_x: Array | None) -> Array:
+    """(same place, different places): pairs that one tap meets, on average over the taps."""
+    g = np.ones(taps.outputs) if p_g is None else p_g
+    x = np.ones(taps.inputs) if p_x is None else p_x
+    same = other = 0.0
+    for out, read in live_ranges(taps):
+        r = g[out] * x[read]
+        total = float(r.sum())
+        same += total
+        other += max(float(np.sqrt(r).sum()) ** 2 - total, 0.0)
+    return np.array([same, other]) / taps.kernel
