@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: venv demo test lowest lint typecheck bench zoo libraries clean
+.PHONY: venv demo docs test lowest lint typecheck bench zoo libraries clean
 
 venv: $(STAMP)
 
@@ -16,12 +16,16 @@ venv: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0
-	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,keras,backends,plot,cli,labs,ray,zoo,dev]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,keras,backends,plot,cli,labs,ray,zoo,docs,dev]'
 	$(BIN)/python -m pip install -c constraints.txt --no-deps keras-hub
 	touch $@
 
 demo: $(STAMP)
 	$(BIN)/python examples/demo.py
+
+# Into site/, to be opened from there. A broken link or a name that does not exist fails.
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 test: lint typecheck
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore=tests/frontends/keras
@@ -57,4 +61,4 @@ libraries: $(STAMP)
 	$(BIN)/python -m benchmarks.zoos.libraries.install
 
 clean:
-	rm -rf $(VENV) $(LOWEST) signal.png .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) site signal.png .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist src/*.egg-info

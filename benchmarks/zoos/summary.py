@@ -181,10 +181,10 @@ def not_random_table(records: Iterable[dict[str, Any]]) -> Table:
 
 
 def failed_table(records: Iterable[dict[str, Any]]) -> Table:
-    """What failed, at which stage, and why."""
+    """What failed, at which stage, and why: in the words of whoever raised it, as code."""
     table = Table("What failed, and why", ["model", "outcome", "at", "reason"])
     for record in records:
         if record["outcome"] not in ("planned", "measured"):
-            reason = " ".join(str(record.get("error", "")).split())[:300]
-            table.add(record["name"], record["outcome"], record.get("stage", ""), reason)
+            reason = " ".join(str(record.get("error", "")).split())[:300].replace("`", "'")
+            table.add(record["name"], record["outcome"], record.get("stage", ""), f"`{reason}`" if reason else "")
     return table

@@ -10,6 +10,7 @@ from .core.checks import brief
 from .core.options import GivenOptions, Options, read_count, read_options, shows_options
 from .core.plan.measured import matched_rows
 from .core.plan.preflight import Preflight
+from .core.progress import at
 from .core.solve.outcome import RuleSet
 from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
@@ -17,6 +18,8 @@ from .frontends.choice import front_end_of
 from .frontends.custom import CustomRules
 from .measurement import Measurement
 from .plans import Plan
+from .report.architecture import Summary, architecture
+from .report.progress import progress
 from .rules import RULES
 from .telling import complaints, tell
 
@@ -133,6 +136,7 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
         ``autoinit.rules.independent``, the paper's model of the signal.
     warn: issue an `AutoInitWarning` if nothing is set, parameters are not reached, or something is simulated, capped
         or passed on (default).
+    progress: in a terminal, say on standard error how far it is if that takes longer than two seconds (default).
     """
     settings = read_options(options)
     model = _model(model, abstract=True)
@@ -144,7 +148,8 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
 def _analyse(model: Any, inputs: Any, options: Options, check: bool) -> Plan:
     front_end = front_end_of(model)
     rules, own = _rules(options)
-    return Plan.of(front_end.analyse(model, inputs, options, rules, CustomRules(own), check))
+    with progress(options.progress):
+        return Plan.of(front_end.analyse(model, inputs, options, rules, CustomRules(own), check))
 
 
 def _speak(model: Any, made: Plan, settings: Options) -> None:
@@ -193,6 +198,24 @@ def predict(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> 
     return made
 
 
+@shows_options
+def summary(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Summary:
+    """The architecture of a model as a table: layer, op, shape of the output, parameters, predicted variance, verdict.
+
+        print(autoinit.summary(model, (32, 3, 224, 224)))
+
+    It describes the weights that the model has, and changes nothing; of a plan, ``autoinit.summary(plan)``, the weights
+    that it would write. Options as for `plan`.
+    """
+    if isinstance(model, Plan):
+        if inputs is not None or options:
+            raise OptionError("a plan knows its inputs and options", where="autoinit.summary",
+                              received=", ".join(["inputs"] * (inputs is not None) + [*options]),
+                              fix="autoinit.summary(plan)")  # fmt: skip
+        return architecture(model)
+    return architecture(predict(model, inputs, **options))
+
+
 def preflight(model: Any) -> Preflight:
     """What the parameters and buffers of a model hold, without running it: `check` without inputs."""
     found = front_end_of(model).preflight(model)
@@ -213,6 +236,10 @@ def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Unpa
     model = _model(model)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
-    runs = [front_end.measure(model, inputs, settings, settings.seed + k) for k in range(repeats)]
+    runs = []
+    with progress(settings.progress):
+        for k in range(repeats):
+            at("measuring", k, repeats)
+            runs.append(front_end.measure(model, inputs, settings, settings.seed + k))
     _speak(model, predicted, settings)
     return Measurement(predicted, matched_rows(predicted, runs))

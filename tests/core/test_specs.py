@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import runpy
 from pathlib import Path
@@ -26,9 +27,19 @@ ROOT = Path(__file__).parents[2]
 X, W = Value(0, (4, 8)), ParameterView("w", (3, 8), (8, 1), 0, True)
 
 
-def test_the_page_is_printed_from_the_table() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "ops.py"))["page"]()
-    assert (ROOT / "docs" / "ops.md").read_text(encoding="utf-8") == made
+def test_the_rule_book_is_printed_from_the_table() -> None:
+    """If this fails: python docs/ops.py."""
+    made = runpy.run_path(str(ROOT / "docs" / "ops.py"))["pages"]()
+    folder = ROOT / "docs" / "rules"
+    assert {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} == made
+
+
+def test_every_op_has_its_formula() -> None:
+    """What has none is measured: on a simulated cell, on samples, or by the user's own function."""
+    measured = {"recurrent": "Simulated", "chosen": "samples", "custom": "rule of the user's own"}
+    for op, rule in RULES.items():
+        told = inspect.getdoc(rule) or ""
+        assert measured.get(op, " = ") in told, op
 
 
 def test_the_example_of_how_to_add_an_op_is_the_code() -> None:

@@ -64,7 +64,7 @@ def test_measurement_table() -> None:
 
 def test_warnings_are_shown_before_the_table() -> None:
     plan = autoinit.plan(net(), (16, 10))
-    plan.notes += [autoinit.core.plan.plan.Note("warning", f"layer {k}", "x" * 200) for k in range(9)]
+    plan.notes += [autoinit.core.plan.plan.Note("warning", f"layer {k}", f"{k}" * 200) for k in range(9)]
     lines = str(plan).splitlines()
     assert lines[1].startswith("warning: layer 0")
     assert any(line.startswith("... and 3 more") for line in lines)
@@ -94,3 +94,24 @@ def test_the_summary_counts_verdicts() -> None:
 
 def test_a_model_of_one_layer() -> None:
     assert "1 weight layers" in str(autoinit.plan(nn.Linear(3, 4), (5, 3)))
+
+
+def test_equal_notes_are_counted() -> None:
+    plan = autoinit.plan(net(), (16, 10))
+    note = autoinit.core.plan.plan.Note
+    plan.notes += [note("simulated", f"{k}.contract", "no rule") for k in range(9)] + [note("warning", "3", "other")]
+    lines = str(plan).splitlines()
+    assert lines[1] == "warning: 3: other"
+    assert lines[2] == "simulated: 0.contract and 8 others: no rule" and lines[3] == ""
+    assert len(plan.problems) == 10
+
+
+def test_long_names_keep_their_ends() -> None:
+    model = nn.Sequential()
+    model.add_module(f"first_{'x' * 200}_last", nn.Linear(10, 10))
+    nn.init.normal_(model[0].weight, std=1e4)
+    found = autoinit.check(model, (16, 10), warn=False)
+    found.notes.append(autoinit.core.plan.plan.Note("warning", found.tensors[0].module, "look here"))
+    problem, note = str(found).splitlines()[1:3]
+    assert problem.startswith("first problem: first_x") and "…" in problem and "_last (linear): variance" in problem
+    assert problem.endswith("exploding") and note.endswith("_last: look here")

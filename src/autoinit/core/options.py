@@ -48,6 +48,7 @@ class Options:
     max_ops: float = 200_000
     max_seconds: float = 120.0
     warn: bool = True
+    progress: bool = True
     strict: bool = False
     """Raise when a rule fails instead of falling back (for tests of rules)."""
 
@@ -84,6 +85,7 @@ class OptionsButSeed(TypedDict, total=False):
     max_ops: float
     max_seconds: float
     warn: bool
+    progress: bool
     strict: bool
 
 
@@ -210,5 +212,5 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn"), read_flag),
+    **dict.fromkeys(("training", "keep_zeros", "exact", "strict", "warn", "progress"), read_flag),
 }

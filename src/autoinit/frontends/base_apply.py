@@ -67,7 +67,7 @@ class Application(ABC, Generic[P, W]):
                 self.refuse(entry, parameter)
             for part in entry.parts:
                 if part.kind == "centre":
-                    self.there(self.plan[part.of], self.parameters.get(part.of))
+                    self.there(self.plan.parameter(part.of), self.parameters.get(part.of))
         writes = [
             self.write_of(entry, parameter)
             for entry in self.plan.changed()

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 
 from ..core.options import DEFAULTS, Options
+from ..core.progress import at
 from ..errors import TraceError
 
 
@@ -26,6 +27,7 @@ class Budget:
     def spend(self, where: str = "") -> None:
         """One more op; a `TraceError` once there were too many, or they took too long."""
         self.spent += 1
+        at("following the model", self.spent, place=where)
         took = monotonic() - self.began
         if self.spent <= self.ops and took <= self.seconds:
             return

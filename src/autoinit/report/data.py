@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from math import isfinite, nan
 
 from ..core.plan.measured import MeasurementData, Moments, Result, key_of
-from ..core.plan.plan import ParameterPlan, PlanData, TensorPlan
+from ..core.plan.plan import PlanData, TensorPlan
+from ..core.plan.verdicts import Judge, Verdict, is_problem, verdict
 from ..names import shown
 
-GOOD, BAD = 2.0, 10.0
-"""Within a factor GOOD of the target a layer is ok; beyond BAD its signal vanishes or explodes."""
+__all__ = [
+    "LayerRow", "MeasuredRow", "Series", "band", "first_problem", "is_problem", "layer_rows", "measured_moments",
+    "measured_rows", "plan_of", "predicted_moments", "rows_of", "series", "short_op", "verdict",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,7 @@ class LayerRow:
     """What x.var() over the whole output measures."""
     correlation: float
     """Of two entries that differ along the first axis (two samples of a batch)."""
-    verdict: str
-    """As `verdict` says, or "shared": the weight was set for another layer that uses it, too."""
+    verdict: Verdict
     index: int
 
 
@@ -48,7 +50,7 @@ class MeasuredRow:
     predicted_variance: float
     variance: float
     ratio: float
-    verdict: str
+    verdict: Verdict
     index: int
 
 
@@ -67,42 +69,15 @@ class Series:
     measured_mean: list[float] | None = None
 
 
-def verdict(variance: float, target: float) -> str:
-    """ok, low, high, vanishing, exploding; zero where a layer is switched off; invalid for nan and inf."""
-    if not isfinite(variance):
-        return "exploding" if variance == float("inf") else "invalid"
-    if variance == 0.0:
-        return "zero"
-    ratio = variance / target
-    if 1 / GOOD <= ratio <= GOOD:
-        return "ok"
-    if ratio < 1:
-        return "low" if ratio >= 1 / BAD else "vanishing"
-    return "high" if ratio <= BAD else "exploding"
-
-
-def is_problem(word: str) -> bool:
-    return word in ("vanishing", "exploding", "invalid")
-
-
 def layer_rows(plan: PlanData) -> list[LayerRow]:
     """The weight layers, in the order of execution."""
-    parameters = {p.name: p for p in plan.parameters}
-    decided = {p.layer: p for p in plan.parameters if p.layer is not None and p.action in ("set", "gain")}
-    return [_layer(row, plan, parameters, decided) for row in plan.weight_layers]
+    judge = Judge(plan)
+    return [_layer(row, judge) for row in plan.weight_layers]
 
 
-def _layer(
-    row: TensorPlan, plan: PlanData, parameters: dict[str, ParameterPlan], decided: dict[int, ParameterPlan]
-) -> LayerRow:
-    parameter = parameters.get(row.weight or "") or decided.get(row.index)
+def _layer(row: TensorPlan, judge: Judge) -> LayerRow:
+    parameter = judge.parameter(row)
     std = parameter.std if parameter is not None and parameter.action in ("set", "shared") else None
-    variance = _number(row.tensor_variance)
-    elsewhere = parameter is not None and bool(parameter.parts) and parameter.layer != row.index
-    if (elsewhere or row.tied) and row.target is None:
-        word = "shared"
-    else:
-        word = verdict(variance if plan.checked else _number(row.variance), row.target or plan.variance)
     return LayerRow(
         shown(row.module) or "(model)",
         short_op(row.shown or row.op),
@@ -112,16 +87,16 @@ def _layer(
         row.mean_in,
         row.variance_in,
         _number(row.mean),
-        variance,
+        _number(row.tensor_variance),
         row.correlation[0] if row.correlation else 0.0,
-        word,
+        judge.predicted(row),
         row.index,
     )
 
 
 def measured_rows(measurement: MeasurementData) -> list[MeasuredRow]:
     """The weight layers as measured, in the order of execution."""
-    target = measurement.plan.variance
+    judge = Judge(measurement.plan)
     return [
         MeasuredRow(
             shown(r.predicted.module) or "(model)",
@@ -132,7 +107,7 @@ def measured_rows(measurement: MeasurementData) -> list[MeasuredRow]:
             _number(r.predicted.tensor_variance),
             r.variance,
             r.ratio,
-            "shared" if r.predicted.tied else verdict(r.variance, r.predicted.target or target),
+            judge.measured(r.predicted, r.variance),
             r.predicted.index,
         )
         for r in measurement.weight_layers

@@ -41,7 +41,7 @@ FAINT = "opacity:.65"
 def plan_html(plan: PlanData) -> str:
     rows = layer_rows(plan)
     cells = [_folded(item) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    return _html(title(plan), problems(plan, rows), PLAN_COLUMNS, cells, summary(plan, rows))
+    return html_table(title(plan), problems(plan, rows), PLAN_COLUMNS, cells, summary(plan, rows))
 
 
 def measurement_html(measurement: MeasurementData) -> str:
@@ -49,7 +49,7 @@ def measurement_html(measurement: MeasurementData) -> str:
     bad = first_problem(measurement)
     lines = [] if bad is None else [problem_line(next(r for r in rows if r.index == bad.index))]
     cells = [_folded(item) if isinstance(item, Fold) else measured_cells(item) for item in fold(rows)]
-    return _html(measurement_title(measurement), lines, MEASUREMENT_COLUMNS, cells, closeness(measurement))
+    return html_table(measurement_title(measurement), lines, MEASUREMENT_COLUMNS, cells, closeness(measurement))
 
 
 def _folded(item: Fold[Any]) -> tuple[str, str]:
@@ -57,13 +57,14 @@ def _folded(item: Fold[Any]) -> tuple[str, str]:
     return span(item), f"as {item.like} ({folded_details(item)})"
 
 
-def _html(
+def html_table(
     heading: str,
     lines: Sequence[str],
     columns: Sequence[Column],
     rows: Sequence[list[str] | tuple[str, str]],
     summary: str,
 ) -> str:
+    """Lines over a table and one under it; a row of two cells is a fold."""
     full = [r for r in rows if isinstance(r, list)]
     keep = [k for k, _ in enumerate(columns) if not full or any(r[k] for r in full)]
     parts = [

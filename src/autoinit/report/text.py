@@ -7,13 +7,16 @@ from collections.abc import Sequence
 
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
+from ..core.plan.problems import SameNotes, counted
 from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
-from .layout import WIDTH, Column, aligned, cut, number, times
+from .layout import WIDTH, Column, aligned, cut, number, shortened, times
 
 MOST_NOTES = 6
 MOST_CENTRES = 4
+LONGEST_PLACE = 40
+"""Of a name in a line of text."""
 PLAN_COLUMNS = (
     Column("layer", left=True),
     Column("op", left=True, spare=2),
@@ -79,7 +82,7 @@ def centred(plan: PlanData) -> list[str]:
     """One line about the activations that a plan centres, if there are any."""
     if not plan.centers:
         return []
-    named = [f"{shown(c.place)} {shown(c.function)} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
+    named = [f"{_place(c.place)} {shown(c.function)} {number(c.shift)}" for c in plan.centers[:MOST_CENTRES]]
     more = len(plan.centers) - len(named)
     return [f"taken off activations: {', '.join(named)}" + (f", ... and {more} more (plan.centers)" if more else "")]
 
@@ -95,19 +98,29 @@ def closeness(measurement: MeasurementData) -> str:
 
 
 def problems(plan: PlanData, rows: list[LayerRow]) -> list[str]:
-    """What the reader must see first."""
+    """What the reader must see first; what is said of several places is said once."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]
-    notes = [n for n in plan.notes if n.kind in ("warning", "passed", "simulated")]
+    notes = counted([n for n in plan.notes if n.kind in ("warning", "passed", "simulated")])
     notes.sort(key=lambda n: n.kind != "warning")
-    lines += [shown(f"{n.kind}: {n.place}: {n.message}") for n in notes[:MOST_NOTES]]
+    lines += [_note(n) for n in notes[:MOST_NOTES]]
     if len(notes) > MOST_NOTES:
-        lines.append(f"... and {len(notes) - MOST_NOTES} more notes (plan.notes)")
+        lines.append(f"... and {sum(len(n.places) for n in notes[MOST_NOTES:])} more notes (plan.notes)")
     return lines
 
 
+def _note(note: SameNotes) -> str:
+    others = len(note.places) - 1
+    more = f" and {others} other{'' if others == 1 else 's'}" if others else ""
+    return f"{shown(note.kind)}: {_place(note.places[0])}{more}: {shown(note.message)}"
+
+
+def _place(name: str) -> str:
+    return shortened(shown(name), LONGEST_PLACE)
+
+
 def problem_line(row: LayerRow | MeasuredRow) -> str:
-    return f"first problem: {row.name} ({row.op}): variance {number(row.variance)}, {row.verdict}"
+    return f"first problem: {_place(row.name)} ({row.op}): variance {number(row.variance)}, {row.verdict}"
 
 
 def plan_cells(row: LayerRow) -> list[str]:
@@ -151,7 +164,7 @@ def _folded(item: Fold[LayerRow] | Fold[MeasuredRow], width: int) -> str:
     line = f"{span(item)}: as {item.like} ({details})"
     if len(line) > width:  # the numbers alone
         end = "" if item.first == item.last else f" … {_last(item.last)}"
-        line = f"{item.first}{end}: as {_last(item.like)} ({details})"
+        line = f"{_place(item.first)}{end}: as {_last(item.like)} ({details})"
     return line
 
 

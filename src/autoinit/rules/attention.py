@@ -41,7 +41,12 @@ from .shape import permuted, picked
 
 @rule("softmax")
 def softmax(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Softmax or log-softmax along an axis."""
+    """p = softmax(x) along n live entries: mean 1/n, n E[p p'] an integral over a row, of other entries what is left:
+
+        E[p_i p'_j] = (1 - n E[p_i p'_i]) / (n (n - 1)),
+
+    as rows sum to one (`masked_softmax`). The logarithm is `log_softmax_signal`: x less the logsumexp of its row.
+    """
     axis = int(node.attrs["axis"])
     if node.attrs.get("log"):
         return log_softmax_signal(x, axis)
@@ -77,7 +82,7 @@ def logsumexp_covariance(C: Array, s: float, n: float, variance: float) -> Array
 
 @rule("attention")
 def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
-    """Scaled dot-product attention over (..., tokens, features)."""
+    """y = softmax(scale q k^T + bias) v over (..., tokens, features): matmul, softmax, matmul, and what k, v share."""
     a = node.attrs
     doubt_relatives(node, ctx, matmul_equation(q.ndim, k.ndim).replace("kp", "pk"))
     if a.get("grouped"):

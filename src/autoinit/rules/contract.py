@@ -98,6 +98,12 @@ def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
 
 @rule("linear")
 def linear(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
+    """y = x W^T + b over a fan of n: m' = 0, K'(S) = n s^2 K(S) for the same output feature, 0 for different ones.
+
+    A weight that is kept has moments of its own, of entries that agree or differ in output o and input (same, other):
+
+        K'(S) = n K(S, same) K_w(o, same) + n (n - 1) K(S, other) K_w(o, other)
+    """
     shape = node.outputs[0].shape
     if len(node.inputs[1].shape) == 1:  # type: ignore[union-attr]
         lead = _letters(x.ndim - 1)
@@ -161,7 +167,10 @@ def _contract_refined(made: Signal, names: list[str], out: str, operands: Sequen
 
 @rule("matmul")
 def matmul(node: Node, ctx: Context, a: Signal | None, b: Signal | None) -> Signal:
-    """torch.matmul: vectors, matrices, batches with broadcasting. Either side may be a weight."""
+    """torch.matmul: vectors, matrices, batches with broadcasting. Either side may be a weight.
+
+    K'(S) = n K_1(S, same) K_2(S, same) + n (n - 1) K_1(S, other) K_2(S, other), same or other along the summed axis.
+    """
     left, right = (len(ref.shape) for ref in node.inputs)  # type: ignore[union-attr]
     made = _two_operands(node, ctx, matmul_equation(left, right), a, b)
     if a is not None and b is not None and a.mean == b.mean == 0.0 and 2 < a.ndim == b.ndim == made.ndim:
@@ -209,7 +218,12 @@ def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
 
 @rule("einsum")
 def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
-    """Any equation; of two operands either may be a weight. Of one: a permutation, sums, diagonals."""
+    """Any equation; of two operands either may be a weight. Of one: a permutation, sums, diagonals.
+
+    Over all ways T in which the labels that are summed may be the same (n pairs) or different (n (n - 1) pairs):
+
+        K'(S) = sum over T of pairs(T) K_1(S, T) K_2(S, T)
+    """
     left, _, out = node.attrs["equation"].replace(" ", "").partition("->")
     if len(operands) == 2:
         return _two_operands(node, ctx, f"{left}->{out}", *operands)
@@ -221,7 +235,7 @@ def einsum(node: Node, ctx: Context, *operands: Signal | None) -> Signal:
 
 @rule("weighted_sum")
 def weighted_sum(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Signal:
-    """factor * sum over some axes of x w, broadcast against each other: a contraction with the weight w."""
+    """y = factor * sum over some axes of x w, broadcast against each other: K' as for einsum, times factor^2."""
     a = node.attrs
     made = solved(node, ctx, 1, lambda w: contract(a["equation"], x, w).scaled(float(a["factor"])))
     return reshaped(made, node.outputs[0].shape)
@@ -229,7 +243,7 @@ def weighted_sum(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Signa
 
 @rule("bilinear")
 def bilinear(node: Node, ctx: Context, x1: Signal, x2: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
-    """y_o = sum_ij w_oij x1_i x2_j: the outer product of the inputs, contracted."""
+    """y_o = sum_ij w_oij x1_i x2_j: the outer product of the inputs, K_1 K_2, contracted as by linear."""
     shape = node.outputs[0].shape
     lead = _letters(x1.ndim - 1)
     outer = contract(f"{lead}x,{lead}y->{lead}xy", x1, x2)
@@ -263,7 +277,10 @@ def grouped_linear(node: Node, ctx: Context, x: Signal, w: Signal | None) -> Sig
 
 @rule("embedding")
 def embedding(node: Node, ctx: Context, w: Signal | None, indices: Signal | None = None) -> Signal:
-    """Rows of a table. Two tokens share their row as often as their indices are equal."""
+    """Rows of a table. Two tokens share their row as often as their indices are equal, with chance c(S):
+
+    K'(S) = c(S) K_w(same row) + (1 - c(S)) K_w(another row). A bag sums or averages its rows: K' over all their pairs.
+    """
     shape = node.outputs[0].shape
     bag = node.attrs.get("bag")
     tokens = len(shape) - 1 + bool(bag)  # a bag has an axis more, over which its rows are summed or averaged

@@ -26,8 +26,9 @@ from .registry import Context, rule
 def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
     """Convolution of any rank: grouped, depthwise, dilated, strided, transposed.
 
-    The fan is channels per group times the effective taps of each axis (`borders`), which accounts for borders
-    and for the stride of a transposed convolution.
+    For the same output channel K'(S) = n s^2 (sum over pairs of taps of K(S)), the pairs counted along each axis. The
+    fan is channels per group times the effective taps of each axis (`borders`), which accounts for borders and for
+    the stride of a transposed convolution.
     """
     plan = ConvShape(node, x)
     centred = ctx.centred(node, x)

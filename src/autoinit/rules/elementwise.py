@@ -29,7 +29,17 @@ Operand = Signal | float
 
 @rule("elementwise")
 def elementwise(node: Node, ctx: Context, *signals: Signal | None) -> Signal:
-    """Broadcast the operands, then combine."""
+    """A function of one source, however long the chain: m' = E[f(u)], K'(S) = E[f(u) f(v)], u and v Gaussian.
+
+    The integrals are closed forms or quadratures, see the table of functions. Of two sources x and y:
+
+        x + y    m' = m_x + m_y, K' = K_x + K_y + 2 E[x y']
+        x y      m' = m_x m_y + c_0, K' = K_x K_y if they are independent, else by Isserlis (`product_of`)
+        x / y    x times 1/y; a divisor that may be near zero is sampled
+        f(x, y)  an integral over both (`two_sources`)
+
+    E[x y'] = m_x m_y + cov(x, y'), the covariance being found by going back through the graph (`core.dependence`).
+    """
     shape = node.outputs[0].shape
     scalars = node.attrs.get("scalars", {})
     operands: list[Operand] = []

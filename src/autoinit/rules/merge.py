@@ -43,6 +43,11 @@ def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = N
 
 @rule("concat")
 def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    """A mixture by sizes: of n_i places out of n, m' = sum n_i m_i / n, and along the axis
+
+        K'(same) = sum n_i K_i(same) / n
+        K'(other) = (sum n_i (n_i - 1) K_i(other) + sum over i != j of n_i n_j E[x_i x_j]) / (n (n - 1))
+    """
     axis, shape = node.attrs["axis"], node.outputs[0].shape
     used = [k for k, p in enumerate(parts) if p.ndim == len(shape) and p.shape[axis] > 0]
     relations = ctx.relations(node)
@@ -99,6 +104,7 @@ def _mixture(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], related
 
 @rule("stack")
 def stack(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    """Concatenation along a new axis, of parts of size 1: K'(same) = the mean of the K_i."""
     axis = node.attrs["axis"]
     shape = node.outputs[0].shape
     one = (*shape[:axis], 1, *shape[axis + 1 :])
@@ -136,7 +142,10 @@ def pad(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("masked_fill")
 def masked_fill(node: Node, ctx: Context, x: Signal, mask: Signal) -> Signal:
-    """Fill where a mask is true. A very negative value marks entries dead for the softmax that follows."""
+    """Fill where a mask is true, a share z: m' = (1 - z) m + z value, K' as for where.
+
+    A very negative value marks entries dead for the softmax that follows.
+    """
     value = float(node.attrs["value"])
     if value <= DEAD or value != value:
         array = ctx.array(node, 1)
@@ -161,7 +170,12 @@ def replaced(x: Signal, y: Signal, chosen: Signal, share: float, covariance: Arr
 
 @rule("where")
 def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> Signal:
-    """Choose by a condition; a very negative constant branch marks dead entries instead."""
+    """Choose by a condition. With z = P(true) and c(S) = P(true at both), independent of what is chosen:
+
+        K'(S) = c K_a + (1 - 2 z + c) K_b + 2 (z - c) E[a b']
+
+    A very negative constant branch marks dead entries instead.
+    """
     shape = node.outputs[0].shape
     cond, a, b = aligned(cond, shape), aligned(a, shape), aligned(b, shape)
     for kept, other, keep_true in ((a, b, True), (b, a, False)):
@@ -179,7 +193,7 @@ def chosen_by(node: Node, ctx: Context, cond: Signal, a: Signal, b: Signal) -> S
 
 @rule("triangle")
 def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
-    """tril / triu: the rest of the last two axes becomes zero."""
+    """tril / triu: the rest of the last two axes becomes zero. K'(S) = P(both live) K(S)."""
     rows, columns = x.shape[-2:]
     make = np.tril if node.attrs["lower"] else np.triu
     live = make(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
@@ -189,7 +203,11 @@ def triangle(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("write")
 def write(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
-    """A part of `base` is overwritten by `update`: a mixture by the fraction that is written."""
+    """A part of `base` is overwritten by `update`: a mixture by the fraction z that is written.
+
+    m' = z m_u + (1 - z) m_b, E[y^2] = z K_u(0) + (1 - z) K_b(0), and of different entries
+    K' = z^2 K_u + (1 - z)^2 K_b + 2 z (1 - z) m_u m_b.
+    """
     share = float(node.attrs["fraction"])
     if share >= 1.0 and update.shape == base.shape:
         return update

@@ -51,7 +51,10 @@ def normalize(
     node: Node, ctx: Context, x: Signal, scale: Signal | None = None, shift: Signal | None = None,
     running_mean: Signal | None = None, running_var: Signal | None = None,
 ) -> Signal:  # fmt: skip
-    """Divide by a statistic of the signal itself (or the running one), then scale and shift."""
+    """Divide by a statistic of the signal itself (or the running one), then scale and shift: y = g (x - mean) / s + b.
+
+    Under one statistic K' = K_c(S) / (V + eps), corrected for its scatter; under different ones by E[r] as above.
+    """
     a = node.attrs
     eps, channels = float(a.get("eps", 0.0)), tuple(a.get("channel_axes", ()))
     if a.get("use_running") and running_mean is not None and running_var is not None:

@@ -20,7 +20,11 @@ from .resample import along_axes
 
 @rule("max_pool")
 def max_pool(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The largest live entry of each window (padding never wins)."""
+    """The largest live entry of each window (padding never wins): m' = E[max f(u_i)], K'(S) = E[max f(u_i) max f(v_i)].
+
+    One-dimensional integrals over what the entries of a window share. Of two windows with a share phi of their entries
+    in common the largest is the same one with chance J = phi / (2 - phi) (`core.signal.window_maximum`).
+    """
     axes = pooled_axes(node, x.shape)
     mean, K = maximum_over(x, [Window.sliding(a.axis, a.size, a.stride, a.dilation, a.live) for a in axes])
     profiles = list(x.profiles)
@@ -40,7 +44,7 @@ def _through_windows(profile: Array | None, a: Pooled) -> Array | None:
 
 @rule("lp_pool")
 def lp_pool(node: Node, ctx: Context, x: Signal) -> Signal:
-    """(sum over the window of |x|^p)^(1/p)."""
+    """y = (sum over the window of |x|^p)^(1/p): the function |x|^p, w times its mean over the window, and the root."""
     power, count = float(node.attrs.get("power", 2.0)), float(np.prod(node.attrs["window"]))
     if power == 1.0:
         return along_axes(node, ctx, x).scaled(count)

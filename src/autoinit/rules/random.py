@@ -24,7 +24,10 @@ ALPHA_PRIME = -1.7580993408473766
 
 @rule("dropout")
 def dropout(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Dropout at a rate: inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled)."""
+    """Dropout at a rate: inverted (scaled by 1/q), alpha (keeps SELU's mean 0 and variance 1) or raw (not scaled).
+
+    Inverted: m' = m, K'(S) = K(S) / q where the mask is shared, else K(S); raw: q m, q K(S) and q^2 K(S).
+    """
     rate = float(node.attrs["rate"])
     if rate <= 0.0:
         return x
@@ -58,5 +61,5 @@ def masked(x: Signal, keep: float, shared: frozenset[int], kind: str = "inverted
 
 @rule("noise")
 def noise(node: Node, ctx: Context) -> Signal:
-    """Fresh independent values made inside the model."""
+    """Fresh independent values made inside the model: K(same) = mean^2 + variance, else mean^2."""
     return iid(node.outputs[0].shape, float(node.attrs.get("mean", 0.0)), float(node.attrs.get("variance", 1.0)))

@@ -26,7 +26,7 @@ _known: dict[tuple[Any, ...], Measured] = {}
 
 @rule("recurrent")
 def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tuple[Signal, ...]:
-    """Outputs as torch gives them: the sequence, the last states, and for an LSTM the last memories."""
+    """Simulated: the sequence, the last states, and for an LSTM the last memories, as torch gives them."""
     a = node.attrs
     _let_context_decide(node, ctx)
     directions = 2 if a.get("bidirectional") else 1

@@ -31,7 +31,12 @@ MOST_PLACES = 8
 
 @rule("reduce")
 def reduce(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Dispatch on the kind; the result has the node's shape."""
+    """One number of n entries. Mean: m' = m, K'(S) = K(S, same)/n + (1 - 1/n) K(S, other); the sum is n times that.
+
+    Variance: n/(n - correction) (mean of d^2 - (mean of d)^2), d = x - m, and its root. Extremes: as of windows. Norms:
+    (sum |x|^p)^(1/p). Product: over independent parts of the pairs. Logsumexp: what all entries share, plus that of the
+    rest, taken as independent. Any and all: extremes of x != 0.
+    """
     axes: Axes = tuple(node.attrs.get("axes") or range(x.ndim))
     return reshaped(_reduced(node, x, node.attrs["kind"], axes), node.outputs[0].shape)
 

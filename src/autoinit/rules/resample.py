@@ -18,7 +18,10 @@ from .shape import picked
 
 @rule("average_pool", "interpolate")
 def along_axes(node: Node, ctx: Context, x: Signal) -> Signal:
-    """A known linear map per axis; copies of entries are entries still."""
+    """y = W x along each axis, W known: m' = (mean sum of a row) m, K' = W K W^T, averaged over pairs of places.
+
+    The mean of w entries has E[y^2] = K(same)/w + (1 - 1/w) K(other). Copies of entries are entries still.
+    """
     maps = maps_of(node, x.shape)
     if all(w.copies for w in maps.values()):
         for axis, w in maps.items():
@@ -64,7 +67,7 @@ def _unrolled(K: Array, axis: int, places: NDArray[np.int64], n: int) -> Array:
 @rule("unfold")
 def unfold(node: Node, ctx: Context, x: Signal) -> Signal:
     """Sliding windows along an axis: (windows, ..., size). Different places of two windows that overlap may be the same
-    entry; of all such pairs a share is."""
+    entry; of all such pairs a share c is: K' = c K(same) + (1 - c) K(other)."""
     axis, shape = node.attrs["axis"], node.outputs[0].shape
     places = np.arange(shape[-1])[:, None] + np.arange(shape[axis]) * node.attrs["step"]
     return Signal(shape, x.mean, np.moveaxis(_unrolled(x.K, axis, places, x.shape[axis]), -1, axis))
@@ -74,7 +77,8 @@ def unfold(node: Node, ctx: Context, x: Signal) -> Signal:
 def im2col(node: Node, ctx: Context, x: Signal) -> Signal:
     """(N, C, H, W) -> (N, C*kh*kw, L): patches as columns. Zero padding leaves a share of dead entries.
 
-    Each axis becomes (tap, window); the taps are merged with the channels, the windows with each other.
+    Each axis becomes (tap, window) with K' = P(the same entry) K(same) + P(two live entries) K(other); the taps are
+    merged with the channels, the windows with each other.
     """
     K, mean, first = x.K, x.mean, x.ndim - 3
     places = [_windows(node, x.shape[first + 1 + axis], axis) for axis in (0, 1)]
@@ -92,7 +96,8 @@ def im2col(node: Node, ctx: Context, x: Signal) -> Signal:
 def col2im(node: Node, ctx: Context, x: Signal) -> Signal:
     """Columns added back into an image: each place sums the entries of all patches that show it.
 
-    Two entries that add to one place are the same, or differ in tap and window both.
+    Two entries that add to one place are the same, or differ in tap and window both. Of c patches that show a place
+    E[y^2] = c K(same) + c (c - 1) K(other tap, other window).
     """
     shape, mean = node.outputs[0].shape, x.mean
     first = len(shape) - 3

@@ -185,13 +185,13 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
 
 @rule("identity")
 def identity(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The same entries (contiguous, dtype casts)."""
+    """The same entries (contiguous, dtype casts): K' = K."""
     return x
 
 
 @rule("shuffle")
 def shuffle(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The same entries elsewhere: two places of the one and the other order are rarely the same entry."""
+    """The same entries elsewhere: K' = K, but two places of the one and the other order are rarely the same entry."""
     moves = node.attrs.get("moves")
     if moves is None:
         return x.materialised()
@@ -206,22 +206,32 @@ def shuffle(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("reshape")
 def reshape(node: Node, ctx: Context, x: Signal) -> Signal:
+    """An axis that is split keeps K, with "other" wherever one of its parts differs.
+
+    Axes a and b merged into one: K'(same) = K(same, same), K'(other) = the mean over the pairs that differ on a, b or
+    both. Which axes were merged is remembered, and a split that follows finds them again.
+    """
     return reshaped(x, node.outputs[0].shape)
 
 
 @rule("permute")
 def permute(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Axes in another order: K' = K with its axes in that order."""
     return permuted(x, node.attrs["perm"])
 
 
 @rule("expand")
 def expand(node: Node, ctx: Context, x: Signal) -> Signal:
+    """One entry at every place of an axis: K'(S, other) = K'(S, same) = K(S)."""
     return aligned(x, node.outputs[0].shape)
 
 
 @rule("repeat")
 def repeat(node: Node, ctx: Context, x: Signal) -> Signal:
-    """Tiling r times: two different places hold the same entry with chance (r - 1)/(r n - 1)."""
+    """Tiling r times: two different places hold the same entry with chance c = (r - 1)/(r n - 1).
+
+    So K'(S, other) = c K(S, same) + (1 - c) K(S, other).
+    """
     shape = node.outputs[0].shape
     x = aligned(x, (1,) * (len(shape) - x.ndim) + x.shape)
     for axis, (n, new) in enumerate(zip(x.shape, shape, strict=True)):
@@ -231,13 +241,14 @@ def repeat(node: Node, ctx: Context, x: Signal) -> Signal:
 
 @rule("slice")
 def slice_(node: Node, ctx: Context, x: Signal) -> Signal:
+    """Some places of an axis: K' = K, with the profile of those places."""
     a = node.attrs
     return part(x, a["axis"], a["start"], a["stop"], a["step"])
 
 
 @rule("select", "split", "unbind")
 def pieces(node: Node, ctx: Context, x: Signal) -> Signal | tuple[Signal, ...]:
-    """Places of an axis, one after the other, for each output; single ones lose the axis."""
+    """Places of an axis, one after the other, for each output: K' = K, single ones lose the axis."""
     a, made = node.attrs, []
     at = a.get("index", 0)
     for out, size in zip(node.outputs, a.get("sizes") or (1,) * len(node.outputs), strict=True):
@@ -250,7 +261,8 @@ def pieces(node: Node, ctx: Context, x: Signal) -> Signal | tuple[Signal, ...]:
 def gather(node: Node, ctx: Context, x: Signal, indices: Signal | None = None) -> Signal:
     """Rows picked along one axis by indices of any shape; the axis is replaced by the axes of the indices.
 
-    Two picks along the new axes are the same row by chance 1/n, or as often as the known indices repeat.
+    Two picks along the new axes are the same row by chance c = 1/n, or as often as the known indices repeat:
+    K'(S, other) = c K(S, same) + (1 - c) K(S, other).
     """
     axis, shape = node.attrs["axis"], node.outputs[0].shape
     added = len(shape) - (x.ndim - 1)
@@ -272,7 +284,7 @@ def same_row(chance: Array | None, ndim: int, rows: int) -> Array:
 
 @rule("diagonal")
 def diagonal(node: Node, ctx: Context, x: Signal) -> Signal:
-    """The entries with equal indices on two axes: same or different on both at once; the new axis is last."""
+    """The entries with equal indices on two axes, the new axis being last: K'(same) = K(same, same), both or none."""
     one, two = node.attrs["axis1"], node.attrs["axis2"]
     K = np.moveaxis(x.K, (one, two), (-2, -1))
     return Signal(node.outputs[0].shape, x.mean, np.stack([K[..., 0, 0], K[..., 1, 1]], axis=-1))

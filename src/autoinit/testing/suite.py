@@ -29,7 +29,7 @@ SEEDS = 5
 
 def stds(plan: PlanData) -> list[float]:
     """Standard deviations of the weights, in the order in which they are first used."""
-    return [plan[row.weight].parts[0].std for row in plan.weight_layers if row.weight and row.target is not None]
+    return [plan.parameter(t.weight).parts[0].std for t in plan.weight_layers if t.weight and t.target is not None]
 
 
 class FrontEndSuite:
@@ -166,7 +166,8 @@ class FrontEndSuite:
         self.freeze(model, name)
         plan = autoinit.initialize(model, self.inputs(spec))
         np.testing.assert_array_equal(self.read(model)[name], np.asarray(3.0 * before, before.dtype))
-        assert plan[name].action == "kept" and "frozen" in plan[name].reason
+        kept = plan.parameter(name)
+        assert kept.action == "kept" and kept.frozen and "frozen" in kept.reason
 
     def test_zeros_stay_unless_told_otherwise(self) -> None:
         spec = MODELS["dense"]

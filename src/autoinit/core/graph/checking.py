@@ -39,4 +39,4 @@ def checked(node: Node) -> Node:
 
 def _error(node: Node, what: str, received: str, expected: str) -> GraphError:
     return GraphError(f"a node of the op '{node.op}' does not fit its description in {what}", where=node.place,
-                      received=received, fix=f"expected {expected} (docs/ops.md)")  # fmt: skip
+                      received=received, fix=f"expected {expected} (docs/rules)")  # fmt: skip

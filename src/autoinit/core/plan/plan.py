@@ -57,9 +57,12 @@ class ParameterPlan:
     """Index of the tensor whose variance this parameter was set for."""
     aliases: list[str] = field(default_factory=list)
     """Other names of the parameter in the model: it is tied."""
+    frozen: bool = False
+    """The model does not train it: it is never written."""
 
     @property
     def std(self) -> float | None:
+        """What its entries are drawn with (its first part's, if there are several)."""
         return self.parts[0].std if self.parts else None
 
 
@@ -176,12 +179,20 @@ class PlanData:
     fills: list[str] = field(default_factory=list)
     """Parameters and buffers that had no memory when the plan was made, and get what their constructors write."""
 
-    def __getitem__(self, name: str) -> ParameterPlan:
+    def find(self, name: str) -> ParameterPlan | None:
+        """The parameter of that name (or, if it is tied, one of its other names); None if there is none."""
         for parameter in self.parameters:
             if parameter.name == name:
                 return parameter
-        raise PlanError("no parameter of that name in the plan", received=name,
-                        fix=f"one of: {', '.join(p.name for p in self.parameters[:5])} ...")  # fmt: skip
+        return next((p for p in self.parameters if name in p.aliases), None)
+
+    def parameter(self, name: str) -> ParameterPlan:
+        """The parameter of that name; a `PlanError` if there is none."""
+        found = self.find(name)
+        if found is None:
+            raise PlanError("no parameter of that name in the plan", where="Plan", received=repr(name),
+                            fix=f"one of: {', '.join(p.name for p in self.parameters[:5])} ...")  # fmt: skip
+        return found
 
     @property
     def warnings(self) -> list[Note]:

@@ -44,7 +44,8 @@ def build_plan(
         layer = None if decision.node is None else first_row.get(id(graph.nodes[decision.node]))
         shape, aliases = list(decision.parameter.shape), list(decision.parameter.aliases)
         parts = [_part(part) for _, part in decision.parts] if not check else []
-        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases))
+        frozen = not decision.parameter.trainable
+        parameters.append(ParameterPlan(name, shape, decision.action, decision.reason, parts, layer, aliases, frozen))
     notes = [Note(kind, graph.nodes[index].place, message) for index, kind, message in outcome.notes]
     notes += [Note("warning", *_place_and_text(text)) for text in graph.notes]
     notes += [

@@ -18,6 +18,7 @@ from ..graph.rewrite import rewritten
 from ..graph.roles import tied_tables, weight_rows
 from ..graph.specs import spec_of
 from ..options import Options
+from ..progress import at
 from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
 from .added_tables import partners
@@ -102,6 +103,7 @@ class Propagation(Operands):
     def run(self) -> Outcome:
         for index, node in enumerate(self.graph.nodes):
             self.decisions.index = index
+            at("solving", index, len(self.graph.nodes), node.module)
             self.step(node)
         self.decisions.settle()
         return self.outcome

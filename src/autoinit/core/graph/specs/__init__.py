@@ -1,4 +1,4 @@
-"""The neutral vocabulary as data: one `OpSpec` per op that a front end may emit. `docs/ops.md` is printed from it.
+"""The neutral vocabulary as data: one `OpSpec` per op that a front end may emit. `docs/rules` is printed from it.
 
 Axes are non-negative integers into the first operand's shape. Sizes come from the shapes of the values. What is not in
 this table is simulated, or emitted as ``opaque``.

@@ -1,0 +1,1 @@
+"""The JAX front end: Flax, Equinox, Haiku and plain functions."""

@@ -1,0 +1,53 @@
+"""What `structure` found: layers with their bias, norms, softmax, dropout, means."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from ....core.graph.graph import Reference
+from ..structure.matching import view
+from ..tape import Atom
+from .table import whole
+
+if TYPE_CHECKING:
+    from ..call import Call
+
+
+@whole("biased")
+def biased(call: Call) -> None:
+    """The layer, with a key of the call that it ends with; then the moves that stand in between."""
+    attrs = call.step.whole.attrs if call.step.whole is not None else {}
+    layer, x, bias = attrs["layer"], attrs["moved"], call.step.operands[-1]
+    tracer = call.tracer
+    tracer.follow_inside(layer)
+    node = tracer.layers[id(layer.outputs[0])]
+    node.inputs = (*node.inputs[:2], _flat(call, bias, None))
+    node.module, node.label, node.call = call.step.module, call.name, call.step.call
+    tracer.follow_between(layer.outputs[0], x)
+    call.alias(x)
+
+
+def _flat(call: Call, parameter: Atom | None, sizes: tuple[int, ...] | None) -> Reference:
+    """A parameter without the axes that it is only broadcast along: in one axis, or in these."""
+    if parameter is None:
+        return None
+    base = view(parameter).base
+    return call.reshaped(base, (prod(base.shape),) if sizes is None else sizes)
+
+
+@whole("normalize")
+def normalize(call: Call) -> None:
+    found = call.step.whole
+    assert found is not None
+    x, scale, shift = found.operands[:3]
+    assert x is not None
+    sizes = tuple(x.shape[a] for a in found.attrs["channel_axes"])
+    call.emit("normalize", [x, _flat(call, scale, sizes), _flat(call, shift, sizes), None, None], **found.attrs)
+
+
+@whole("softmax", "dropout", "average_pool", "reduce")
+def plain(call: Call) -> None:
+    found = call.step.whole
+    assert found is not None
+    call.emit(found.op, list(found.operands), **found.attrs)
