@@ -201,7 +201,7 @@ def product_of(
     u, v = signals
     profiles, level = _product_profiles(u, v)
     cross = (cross_of(node, ctx, u, v) if related else np.full(u.K.shape, u.mean * v.mean)) - u.mean * v.mean
-    squares = ctx.relations(node).of_squares(0, 1) if related and u.source is not v.source else None
+    squares = ctx.relations(node).of_squares(0, 1) if related and _is_broadcast(node, ctx) else None
     together = None if squares is None else squares / max(u.second * v.second, 1e-300)
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K * (common_scale(node, ctx, u, v) if related else 1.0)
@@ -220,6 +220,13 @@ def product_of(
         known = u.second * v.second * (1.0 + float(together.flat[0]))
         K = mean**2 + (K - mean**2) * max((known - mean**2) / (K.flat[0] - mean**2), 0.1)
     return Signal(shape, mean, K)
+
+
+def _is_broadcast(node: Node, ctx: Context) -> bool:
+    """Whether one operand may be a statistic of the other: it is broadcast to it, and both vary."""
+    one, two = node.inputs[:2]
+    unlike = one is not None and two is not None and one.shape != two.shape
+    return unlike and all(ctx.varies(node, k) for k in (0, 1))
 
 
 def common_scale(node: Node, ctx: Context, u: Signal, v: Signal) -> Array | float:
