@@ -11,13 +11,14 @@ STAMP := $(VENV)/.stamp
 
 venv: $(STAMP)
 
-# PyTorch first and alone: a later resolution must find it installed and never choose another build.
+# PyTorch and torchvision first and alone: a later resolution must find them installed and never choose another build.
 # KerasHub without what it needs for text preprocessing, which its models do without.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt $(wildcard environment/*.py)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0
+	$(BIN)/python -m pip install $(TORCH_ARGS) -c constraints.txt torch==2.13.0 torchvision==0.28.0
 	$(BIN)/python -m pip install -c constraints.txt -e '.[torch,keras,backends,plot,cli,labs,ray,zoo,docs,dev]'
 	$(BIN)/python -m pip install -c constraints.txt --no-deps keras-hub
+	$(BIN)/python environment/mend.py
 	touch $@
 
 demo: $(STAMP)

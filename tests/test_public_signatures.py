@@ -36,6 +36,12 @@ autoinit.watch(object(), plan, every=2)
 plan.plot("a.png", titel="A")  # wrong
 plan.apply(object(), 3, partial=True)
 autoinit.AutoInit(seed=1, signal_variance="1")  # wrong
+plan.diff(autoinit.plan(object(), (4, 8)), tolerance=0.1)
+plan.diff(autoinit.plan(object(), (4, 8)), tolerence=0.1)  # wrong
+autoinit.plan(object(), (4, 8), recipe="train", residual="depth", tables="matched", keep_zeros=False, exact=True)
+autoinit.plan(object(), (4, 8), recipe="best")  # wrong
+autoinit.summary(object(), (4, 8), training=False)
+autoinit.summary(object(), (4, 8), training="no")  # wrong
 autoinit.baselines.initialize(object(), (4, 8), "lsuv", 1, samples=3)
 autoinit.baselines.initialize(object(), (4, 8), "lsuv", 1, sampels=3)  # wrong
 """
@@ -50,6 +56,18 @@ def test_mypy_finds_exactly_the_wrong_options(tmp_path: Path) -> None:
     answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     found = {int(line.split(":")[1]) for line in answer.stdout.splitlines() if ": error:" in line}
     assert found == {k for k, line in enumerate(SCRIPT.splitlines(), 1) if "# wrong" in line}, answer.stdout
+    assert answer.returncode == 1
+
+
+@pytest.mark.slow
+def test_mypy_passes_a_script_with_right_options(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    script = tmp_path / "script.py"
+    right = [line for line in SCRIPT.splitlines() if "# wrong" not in line]
+    script.write_text("\n".join(right) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", str(script)]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert answer.returncode == 0, answer.stdout
 
 
 def test_every_option_has_a_type() -> None:

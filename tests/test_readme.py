@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -17,19 +16,10 @@ import autoinit
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+EVIDENCE, REPRODUCING, DISCOVERY = (ROOT / "docs" / f"{name}.md" for name in ("evidence", "reproducing", "discovery"))
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 
 
-@pytest.fixture(scope="module")
-def torchvision_loads() -> None:
-    """Lightning imports torchvision where it is installed, whose compiled operators may not load."""
-    if find_spec("torchvision") is not None:
-        from benchmarks.zoos.torchvision_ops import load_torchvision
-
-        load_torchvision()
-
-
-@pytest.mark.usefixtures("torchvision_loads")
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_code_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = path.read_text(encoding="utf-8")
@@ -61,48 +51,54 @@ def test_the_output_in_the_readme_is_what_the_code_prints(capsys: pytest.Capture
     assert capsys.readouterr().out.strip() == shown.strip()
 
 
-def test_figures_of_the_zoo_are_those_of_the_last_run() -> None:
-    """The README's table of the zoo repeats the committed results."""
-    readme, results = (ROOT / "README.md").read_text("utf-8"), (ROOT / "benchmarks/results/zoo.md").read_text("utf-8")
+def row_of(name: str, text: str) -> list[str]:
+    """The cells of the row of a table that begins with this name."""
+    row = next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
+    return [c.strip() for c in row.strip("|").split("|")]
+
+
+@pytest.mark.parametrize("path", [ROOT / "README.md", EVIDENCE], ids=lambda p: p.stem)
+def test_figures_of_the_zoo_are_those_of_the_last_run(path: Path) -> None:
+    """The tables of the zoo repeat the committed results."""
+    page, results = path.read_text("utf-8"), (ROOT / "benchmarks/results/zoo.md").read_text("utf-8")
     rows = {
         m[1]: [c.strip() for c in m[2].split("|")] for m in re.finditer(r"^\| (\w+) \|(.*)\|$", results, re.MULTILINE)
     }
     for zoo in ("timm", "transformers", "torchvision"):
         _, planned, _, layers, near, fair, _, off, *_ = rows[zoo]
-        row = next(line for line in readme.splitlines() if line.startswith(f"| {zoo} |"))
-        cells = [c.strip() for c in row.strip("|").split("|")]
-        assert cells == [zoo, planned, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+        told = [zoo, planned, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+        assert row_of(zoo, page) == told
     defaults = (ROOT / "benchmarks/results/defaults.md").read_text("utf-8")
     models, _, _, _, vanishing, *_ = re.search(r"^\| all \|(.*)\|$", defaults, re.MULTILINE)[1].split("|")  # type: ignore
-    assert f"the output of {int(vanishing)} of {int(models)}" in " ".join(readme.split())
+    assert f"the output of {int(vanishing)} of {int(models)}" in " ".join(page.split())
 
 
 def test_figures_of_keras_are_those_of_the_last_run() -> None:
-    readme, results = (ROOT / "README.md").read_text("utf-8"), (ROOT / "benchmarks/results/keras.md").read_text("utf-8")
+    results = (ROOT / "benchmarks/results/keras.md").read_text("utf-8")
     for zoo, name in (("applications", "keras.applications"), ("hub", "KerasHub backbones, small")):
         found = re.search(rf"^\| {zoo} \|(.*)\|$", results, re.MULTILINE)
         assert found is not None
         _, planned, measured, layers, near, fair, _, off, *_ = (c.strip() for c in found[1].split("|"))
-        row = next(line for line in readme.splitlines() if line.startswith(f"| {name} |"))
-        cells = [c.strip() for c in row.strip("|").split("|")]
-        assert cells == [name, planned, measured, f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+        told = [f"{int(layers):,}", near, fair, "none" if off == "0" else off]
+        assert row_of(name, EVIDENCE.read_text("utf-8")) == [name, planned, measured, *told]
+        assert row_of(name, (ROOT / "README.md").read_text("utf-8")) == [name, planned, *told]
 
 
-def test_claims_in_the_readme_are_counted_on_the_page() -> None:
-    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+def test_claims_are_counted_on_the_page() -> None:
+    told_here = " ".join(REPRODUCING.read_text("utf-8").split())
     page = (ROOT / "experiments/README.md").read_text("utf-8")
     found = re.search(r"yes: (\d+), partly: (\d+), no: (\d+), incomplete: 0, not run: (\d+)\)", page)
-    assert found is not None and "ImageNet was not tried" in readme
+    assert found is not None and "ImageNet was not tried" in told_here
     yes, partly, no, missing = map(int, found.groups())
-    assert ("architecture search has not been run" in readme) == (missing > 1)
+    assert ("architecture search has not been run" in told_here) == (missing > 1)
     told = f"{yes} of its {yes + partly + no + missing} claims come out, {partly} in part, {no} do not"
-    assert told in readme
+    assert told in told_here
 
 
 def test_figures_of_learning_rates_are_those_of_the_last_run() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+    page = REPRODUCING.read_text("utf-8")
     results = json.loads((ROOT / "experiments/results/learning_rates/results.json").read_text("utf-8"))
-    part = readme[readme.index("<!-- learning rate results -->") :]
+    part = page[page.index("<!-- learning rate results -->") :]
     told = {}
     for curve in results["curves"]:
         good = [p for p in curve["points"] if p["learned"]]
@@ -116,15 +112,14 @@ def test_figures_of_learning_rates_are_those_of_the_last_run() -> None:
 
 
 def test_figures_of_discovery_are_those_of_the_last_run() -> None:
-    """The README's table of activation discovery repeats the committed results."""
-    readme = (ROOT / "README.md").read_text("utf-8")
+    """The table of activation discovery repeats the committed results."""
+    page = DISCOVERY.read_text("utf-8")
     results = json.loads((ROOT / "experiments/results/pangaea/results.json").read_text("utf-8"))
     names = {"default": "Glorot uniform", "autoinit": "AutoInit", "autoinit++": "AutoInit++"}
-    part = readme[readme.index("<!-- discovery results -->") :]
+    part = page[page.index("<!-- discovery results -->") :]
     assert len(results["summaries"]) == 3
     for found in results["summaries"]:
-        row = next(line for line in part.splitlines() if line.startswith(f"| {names[found['initialization']]} |"))
-        cells = [c.strip() for c in row.strip("|").split("|")]
+        cells = row_of(names[found["initialization"]], part)
         assert found["functions"] == 200
         assert cells[1] == str(found["failures"]) and cells[3] == str(found["above_baseline"])
         assert cells[5] == f"{100 * found['best']:.1f} %"

@@ -14,12 +14,12 @@ pytest.importorskip("torch")
 import torch
 
 from benchmarks import zoo
-from benchmarks.zoos import timm_models
+from benchmarks.zoos import timm_models, torchvision_models
 from benchmarks.zoos.catalogue import choose, entries, find
 from benchmarks.zoos.journal import Journal
 from benchmarks.zoos.nightly import NIGHTLY
-from benchmarks.zoos.torchvision_ops import load_torchvision, nms, with_one_sampling
 from benchmarks.zoos.totals import BARS, totals
+from environment.torchvision_ops import nms, with_one_sampling
 
 pytestmark = pytest.mark.skipif(
     any(find_spec(library) is None for library in ("timm", "torchvision", "transformers")), reason="needs the zoo extra"
@@ -27,8 +27,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def test_stand_ins_for_compiled_operators() -> None:
-    torchvision = load_torchvision()
-    assert load_torchvision() is torchvision
+    torchvision = torchvision_models.library()
     boxes = torch.tensor([[0.0, 0, 10, 10], [1, 1, 10, 10], [20, 20, 30, 30]])
     scores = torch.tensor([0.5, 0.9, 0.3])
     assert nms(boxes, scores, 0.5).tolist() == torchvision.ops.nms(boxes, scores, 0.5).tolist() == [1, 2]

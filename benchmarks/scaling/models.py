@@ -7,8 +7,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from ..zoos.torchvision_ops import load_torchvision
-
 LLAMA = {"vocab_size": 128256, "num_key_value_heads": 8, "max_position_embeddings": 8192}
 SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
     "Llama 70B": ("llama", {"hidden_size": 8192, "intermediate_size": 28672, "num_hidden_layers": 80,
@@ -23,7 +21,6 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
 
 def build(name: str, **changes: Any) -> nn.Module:
     """The model in bfloat16, on whatever device is the default."""
-    load_torchvision()
     from transformers import AutoConfig, AutoModelForCausalLM
 
     kind, options = SHAPES[name]

@@ -56,9 +56,6 @@ def _transformers(everything: bool) -> list[Entry]:
     """Small configurations, always all of them."""
     if find_spec("benchmarks.zoos.transformers_models") is None:
         return []
-    from .torchvision_ops import load_torchvision
-
-    load_torchvision()  # transformers imports it
     from . import transformers_models
 
     return list(transformers_models.ENTRIES)
@@ -67,9 +64,7 @@ def _transformers(everything: bool) -> list[Entry]:
 def _libraries(everything: bool) -> list[Entry]:
     """Small configurations, always all of them; packages of a folder of their own."""
     from . import library_models
-    from .torchvision_ops import load_torchvision
 
-    load_torchvision()  # ultralytics imports it
     library_models.activate()
     return list(library_models.ENTRIES)
 

@@ -9,7 +9,6 @@ from typing import Any
 from .account import Settings, is_done
 from .catalogue import find
 from .study import study
-from .torchvision_ops import load_torchvision
 
 __all__ = ["is_done", "prepare", "work"]
 
@@ -21,7 +20,6 @@ def prepare(jobs: int) -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     if jobs > 1:
         torch.set_num_threads(1)
-    load_torchvision()
     import timm  # noqa: F401
 
 

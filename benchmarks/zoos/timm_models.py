@@ -10,7 +10,6 @@ import torch
 from torch import nn
 
 from .entry import Entry
-from .torchvision_ops import load_torchvision
 
 BATCH = 4
 LARGEST = 288
@@ -43,7 +42,6 @@ CHOSEN: dict[str, tuple[str, ...]] = {
 
 @cache
 def library() -> Any:
-    load_torchvision()  # timm imports it
     import timm
 
     return timm

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor, nn
 
 from .entry import Entry
-from .torchvision_ops import load_torchvision
 
 BATCH = 4
 DETECTED = 160
@@ -39,7 +38,9 @@ CLIPS = {"s3d": (2, 3, 14, 224, 224), "mvit": (1, 3, 16, 224, 224), "swin3d": (2
 
 @cache
 def library() -> Any:
-    return load_torchvision()
+    import torchvision
+
+    return torchvision
 
 
 def entries(everything: bool) -> list[Entry]:

@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 from programs import notebook_page, program_page
 
 ROOT = Path(__file__).resolve().parents[2]
-BEGINNINGS = ("CHANGELOG.md", "CONTRIBUTING.md", "experiments/README.md")
-"""Pages that nobody has to link to."""
+BEGINNINGS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "experiments/README.md")
+"""Pages that nobody has to link to; the README is the start page."""
 LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)#\s]+)")
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 AS_PAGES = {".py": program_page, ".ipynb": notebook_page}
@@ -61,7 +61,7 @@ def outside_pages(root: Path) -> Iterator[OutsidePage | OutsideFile]:
     seen: set[Path] = set()
     while waiting:
         source = waiting.pop()
-        if source in seen or source.parts[0] == "docs" or source == Path("README.md"):
+        if source in seen or source.parts[0] == "docs":
             continue
         seen.add(source)
         path, uri = root / source, uri_of(PurePosixPath(source.as_posix()))

@@ -43,10 +43,6 @@ def _builder(name: str) -> Any:
 def _gpt2(*, vocabulary: int, length: int, width: int, depth: int, heads: int) -> Any:
     """GPT-2 as the library transformers makes it from a config, its table tied to the output, without dropout."""
     from torch import Tensor, nn
-
-    from benchmarks.zoos.torchvision_ops import load_torchvision
-
-    load_torchvision()
     from transformers import GPT2Config, GPT2LMHeadModel
 
     config = GPT2Config(

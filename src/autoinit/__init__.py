@@ -16,6 +16,7 @@ from .core.plan.problems import PlanProblem
 from .core.signal.signal import Signal, independent
 from .core.solve.outcome import RuleSet
 from .errors import AutoInitError, AutoInitWarning
+from .installed import warn_of_namesake
 from .memoryless import meta
 from .plans import Plan
 from .report.architecture import Summary
@@ -23,9 +24,12 @@ from .report.diff import PlanDiff
 from .watching import watch
 
 __version__ = "0.1.0"
+__distribution__ = "autoinit-nn"
 
 __all__ = [
     "AutoInit", "AutoInitError", "AutoInitWarning", "Input", "LayerPlan", "ParameterPlan", "Plan", "PlanDiff",
     "PlanProblem", "RuleSet", "Signal", "Summary", "baselines", "centered", "check", "forget_rule", "independent",
     "initialize", "measure", "meta", "plan", "rule", "rules", "summary", "watch",
 ]  # fmt: skip
+
+warn_of_namesake()

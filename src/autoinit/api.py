@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, overload
 
 from .core.checks import brief
 from .core.options import GivenOptions, Options, read_count, read_options, shows_options
@@ -14,7 +14,7 @@ from .core.progress import at
 from .core.solve.outcome import RuleSet
 from .core.solve.trusting import guarded
 from .errors import ModelError, OptionError
-from .frontends.choice import front_end_of
+from .frontends.choice import front_end_of, with_parameters
 from .frontends.custom import CustomRules
 from .measurement import Measurement
 from .plans import Plan
@@ -31,10 +31,14 @@ MOST_REPEATS = 10_000
 _USER_RULES: dict[Any, Callable[..., Any]] = {}
 
 
-def _model(model: Any, abstract: bool = False) -> Any:
-    """A model as it is; one that is given as JSON or config dict is made (abstract: without memory for weights)."""
-    if not _is_config(model):
-        return model
+def _model(model: Any, inputs: Any, params: Any, abstract: bool = False) -> Any:
+    """A model with its parameters; one that is given as JSON or config dict is made.
+
+    abstract: without memory for weights, where there are none yet.
+    """
+    if params is not None or not _is_config(model):
+        model = with_parameters(model, params)
+        return front_end_of(model).bound(model, inputs, values=not abstract)
     from .keras.loading import load
 
     return load(model, abstract=abstract)
@@ -108,10 +112,12 @@ def _no_rules(why: str, received: Any, fix: str = "rules={MyLayer: my_rule}") ->
 
 
 @shows_options
-def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
+def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """Analyse `model` without touching it, and return what should be done to its parameters.
 
-    model: a torch.nn.Module, a Keras 3 model, or the config dict or JSON string of a Keras model.
+    model: a torch.nn.Module, a Keras 3 model, the config dict or JSON string of one; a module of Flax, Equinox or
+        Haiku, or a function of JAX that takes its parameters first.
+    params: for models of JAX that keep no parameters of their own: arrays or shapes, in the structure that they take.
     inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
         batch only mean, variance and axis correlations are used.
     recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
@@ -139,7 +145,7 @@ def plan(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Pla
     progress: in a terminal, say on standard error how far it is if that takes longer than two seconds (default).
     """
     settings = read_options(options)
-    model = _model(model, abstract=True)
+    model = _model(model, inputs, params, abstract=True)
     made = _analyse(model, inputs, settings, check=False)
     _speak(model, made, settings)
     return made
@@ -159,40 +165,65 @@ def _speak(model: Any, made: Plan, settings: Options) -> None:
         tell(made, complaints(made, skipped | front_end_of(model).frozen(model)))
 
 
-@shows_options
-def initialize(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
-    """Set the initial weights of `model` in place so that signals neither explode nor vanish; returns the plan.
+class _Value(Protocol):
+    """A module that is a value, as those of Equinox and Flax linen are: a data class."""
 
-    Options as for `plan`.
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+Parameters = TypeVar("Parameters")
+
+
+@overload
+def initialize(
+    model: Any, inputs: Any = None, *, params: Parameters, **options: Unpack[GivenOptions]
+) -> tuple[Parameters, Plan]: ...
+@overload
+def initialize(
+    model: _Value, inputs: Any = None, *, params: None = None, **options: Unpack[GivenOptions]
+) -> tuple[Any, Plan]: ...
+@overload
+def initialize(model: Any, inputs: Any = None, *, params: None = None, **options: Unpack[GivenOptions]) -> Plan: ...
+@shows_options
+def initialize(
+    model: Any, inputs: Any = None, *, params: Any = None, **options: Unpack[GivenOptions]
+) -> Plan | tuple[Any, Plan]:
+    """Set the initial weights of `model` so that signals neither explode nor vanish; returns the plan.
+
+    Modules of PyTorch, Keras and Flax NNX are set in place. Where models are values, (new model, plan) is returned: for
+    Equinox the module, for functions and for modules of Flax linen and Haiku their parameters. Options as for `plan`.
     """
-    if _is_config(model):
+    if params is None and _is_config(model):
         raise ModelError("weights are set in place, and there is no model here yet", where="model",
                          received="a config", fix="model = autoinit.keras.load(config) first")  # fmt: skip
     settings = read_options(options)
+    model = _model(model, inputs, params, abstract=True)
     made = _analyse(model, inputs, settings, check=False)
-    made.apply(model, warn=False)
+    new = made.apply(model, warn=False)
     _speak(model, made, settings)
-    return made
+    return made if new is model else (new, made)
 
 
 @shows_options
-def check(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan | Preflight:
+def check(
+    model: Any, inputs: Any = None, *, params: Any = None, **options: Unpack[GivenOptions]
+) -> Plan | Preflight:
     """Predict what the present weights do to signals. Changes nothing. Options as for `plan`.
 
     Without inputs, a PyTorch model gets a preflight: which of its parameters and buffers hold NaN, infinities, garbage,
     or what nobody wrote since ``to_empty``; also on shards, where the processes compare theirs.
     """
-    model = _model(model)
+    model = _model(model, inputs, params)
     read_options(options)
     found = front_end_of(model).preflight(model) if inputs is None else None
     return predict(model, inputs, **options) if found is None else found
 
 
 @shows_options
-def predict(model: Any, inputs: Any = None, **options: Unpack[GivenOptions]) -> Plan:
+def predict(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpack[GivenOptions]) -> Plan:
     """`check` that always predicts: a model that does not know its inputs needs to be told."""
     settings = read_options(options)
-    model = _model(model)
+    model = _model(model, inputs, params)
     made = _analyse(model, inputs, settings, check=True)
     _speak(model, made, settings)
     return made
@@ -226,14 +257,16 @@ def preflight(model: Any) -> Preflight:
 
 
 @shows_options
-def measure(model: Any, inputs: Any = None, *, repeats: int = 1, **options: Unpack[GivenOptions]) -> Measurement:
+def measure(
+    model: Any, inputs: Any = None, *, repeats: int = 1, params: Any = None, **options: Unpack[GivenOptions]
+) -> Measurement:
     """Run noise (or your batch) through the real model and put what is measured beside what is predicted.
 
     The model's weights are used as they are; its state is as before afterwards.
     """
     repeats = read_count("repeats", repeats, most=MOST_REPEATS)
     settings = read_options(options)
-    model = _model(model)
+    model = _model(model, inputs, params)
     front_end = front_end_of(model)
     predicted = _analyse(model, inputs, settings, check=True)
     runs = []

@@ -29,6 +29,13 @@ class AutoInitWarning(UserWarning):
     """Something that a script should hear of even if it never prints the plan; `warn=False` turns it off."""
 
 
+class MissingPackage(AutoInitError, ImportError):
+    """Something has to be installed first. One line: what needs it, and how to get it."""
+
+    def __init__(self, why: str, package: str) -> None:
+        super().__init__(f"{why}: pip install '{package}'")
+
+
 class InputError(AutoInitError, ValueError):
     """The description of the model's inputs does not fit."""
 

@@ -82,7 +82,6 @@ def test_the_folder_comes_last_on_the_path(tmp_path: Path, monkeypatch: pytest.M
 
 def test_without_the_packages_the_group_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(install.VARIABLE, str(tmp_path))
-    monkeypatch.setattr("benchmarks.zoos.torchvision_ops.load_torchvision", lambda: None)
     with pytest.raises(RuntimeError, match="python -m benchmarks"):
         entries(["libraries"])
 

@@ -13,7 +13,6 @@ pytest.importorskip("transformers")
 from autoinit.cli.offline import NetworkRefused, offline
 from autoinit.cli.references import resolve
 from autoinit.errors import ModelError
-from benchmarks.zoos.torchvision_ops import load_torchvision
 
 SMALL = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 32}
 BERT = {"model_type": "bert", **SMALL}
@@ -59,7 +58,6 @@ CONFIGS = {
 @pytest.fixture
 def reached(monkeypatch):
     """What was asked of the network."""
-    load_torchvision()  # a CPU build may lack ops that have to be declared first
     asked = []
 
     def refuse(*args, **kwargs):

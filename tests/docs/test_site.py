@@ -21,10 +21,11 @@ MODULES = {"baselines", "rules"}
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(made)]
+    # Not --quiet: it hides warnings from --strict, too.
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(made)]
     quiet = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     run = subprocess.run(command, cwd=ROOT, env=quiet, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == 0, run.stdout + run.stderr
     return made
 
 

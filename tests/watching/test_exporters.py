@@ -132,7 +132,7 @@ def test_a_missing_package_is_named(monkeypatch, module, action, package):
     [
         ("lightning", ("lightning", "lightning.pytorch", "pytorch_lightning"), "pip install lightning"),
         ("transformers", ("transformers",), "pip install 'transformers"),
-        ("keras", ("keras",), "pip install keras"),
+        ("keras", ("keras",), "pip install 'autoinit-nn.keras"),
     ],
 )
 def test_a_missing_trainer_is_named(monkeypatch, name, hidden, package):

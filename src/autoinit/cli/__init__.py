@@ -11,6 +11,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
-        print(f"autoinit: the command line needs {error.name}: pip install 'autoinit[cli]'", file=sys.stderr)
+        print(f"autoinit: the command line needs {error.name}: pip install 'autoinit-nn[cli]'", file=sys.stderr)
         sys.exit(3)
     app()

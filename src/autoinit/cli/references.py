@@ -12,12 +12,13 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
 from ..core.inputs import Input
-from ..errors import ModelError
-from ..frontends.choice import front_end_of
+from ..errors import MissingPackage, ModelError, OptionError
+from ..frontends.choice import front_end_of, with_parameters
 from .offline import NetworkRefused, offline
 
 FORMS = (
@@ -42,12 +43,21 @@ def resolve(reference: str) -> Named:
     kind, colon, name = reference.partition(":")
     if colon and kind in _LIBRARIES:
         with offline():
-            return _LIBRARIES[kind](name)
+            return _with_own_inputs(_LIBRARIES[kind](name))
     if reference.endswith(".json"):
-        return Named(_keras_json(Path(reference)))
+        return _with_own_inputs(Named(_keras_json(Path(reference))))
     if colon and name:
-        return Named(_made(_attribute(kind, name, reference), reference))
-    raise ModelError("this names no model", where="MODEL", received=reference, fix=f"give {FORMS}")
+        return _with_own_inputs(Named(_made(_attribute(kind, name, reference), reference)))
+    raise OptionError("this names no model", where="MODEL", received=reference, fix=f"give {FORMS}")
+
+
+def _with_own_inputs(named: Named) -> Named:
+    """Keras models know their inputs, but for the size of the batch."""
+    if named.inputs is not None or front_end_of(named.model).NAME != "keras":
+        return named
+    from ..frontends.keras.inputs import own_inputs_of_batch
+
+    return Named(named.model, lambda batch: own_inputs_of_batch(named.model, batch))
 
 
 def _attribute(source: str, name: str, reference: str) -> Any:
@@ -57,8 +67,9 @@ def _attribute(source: str, name: str, reference: str) -> Any:
     for part in name.split("."):
         if not hasattr(found, part):
             known = [n for n in vars(found) if not n.startswith("_")][:12]
-            raise ModelError(f"{source} has no '{part}'", where="MODEL", received=reference,
-                             fix=f"one of: {', '.join(known)}")  # fmt: skip
+            file = f"{source.replace('.', '/')}.py"
+            meant = f"{file}:{name}, the file in this folder" if Path(file).is_file() else f"one of: {', '.join(known)}"
+            raise ModelError(f"{source} has no '{part}'", where="MODEL", received=reference, fix=meant)
         found = getattr(found, part)
     return found
 
@@ -81,15 +92,31 @@ def _from_file(path: Path) -> Any:
 
 def _from_module(name: str, reference: str) -> Any:
     here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    if here not in sys.path:  # last: what lies in this folder takes no library's place
+        sys.path.append(here)
     try:
+        _from_here(name.partition(".")[0], here)
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise
         raise ModelError(f"there is no module '{name}'", where="MODEL", received=reference,
                          fix=f"give {FORMS}") from error  # fmt: skip
+
+
+def _from_here(name: str, folder: str) -> None:
+    """Import the user's module or package that was named, though a library may be called so, too."""
+    if name in sys.modules or name in sys.stdlib_module_names:
+        return
+    spec = PathFinder.find_spec(name, [folder])
+    if spec is None or spec.loader is None or spec.origin is None:
+        return
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
 
 
 def _made(found: Any, reference: str) -> Any:
@@ -104,19 +131,21 @@ def _made(found: Any, reference: str) -> Any:
         raise ModelError("this is neither a model nor a function that makes one", where="MODEL", received=reference,
                          fix="name a function without arguments that returns a model")  # fmt: skip
     try:
-        return found()
+        made = found()
     except TypeError as error:
         raise ModelError(f"the model could not be made: {error}", where="MODEL", received=reference,
                          fix="name a function that needs no arguments") from error  # fmt: skip
+    pair = isinstance(made, tuple) and len(made) == 2 and callable(made[0])  # a function of JAX and its parameters
+    return with_parameters(*made) if pair else made
 
 
 def _library(name: str, extra: str) -> Any:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise ModelError(
-            f"{name} is not installed", where="MODEL", received=extra, fix=f"pip install {name}"
-        ) from error
+        if error.name not in (name, name.partition(".")[0]):
+            raise
+        raise MissingPackage(f"{extra} needs {error.name}, which is not installed", error.name) from error
     except Exception as error:  # whatever an installation may suffer from
         raise ModelError(f"{name} cannot be imported: {type(error).__name__}: {error}", where="MODEL", received=extra,
                          fix=f"see what `python -c 'import {name}'` says") from error  # fmt: skip
@@ -212,6 +241,7 @@ def _has_backbone(models: Any, name: str) -> bool:
 
 
 def _keras_application(name: str) -> Named:
+    importlib.import_module("autoinit.keras")  # which says what Keras lacks if it cannot be had
     keras = _library("keras", f"keras:{name}")
     factory = getattr(keras.applications, name, None)
     if not callable(factory) or not name[:1].isupper():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.files import replacing_path
-from ..errors import OptionError
+from ..errors import MissingPackage, OptionError
 from ..frontends.choice import front_end_of
 
 
@@ -56,10 +56,15 @@ def _safetensors(model: Any, path: Path, framework: str) -> None:
 
             values = {name: values_of(v) for name, v in parameters_of(model).items()}
             save_arrays({name: array for name, array in values.items() if array is not None}, str(path))
+        elif framework == "jax":
+            from safetensors.flax import save_file as save_jax
+
+            from ..frontends.jax.adapters import adapted
+
+            save_jax({held.name: held.array for held in adapted(model).arrays}, str(path))
         else:
             from safetensors.torch import save_model
 
             save_model(model, str(path))
     except ModuleNotFoundError as error:
-        raise OptionError("safetensors is not installed", where="--output", received=path.suffix,
-                          fix="pip install safetensors") from error  # fmt: skip
+        raise MissingPackage(f"{path.suffix} files need safetensors", "autoinit-nn[cli]") from error

@@ -31,6 +31,9 @@ class FrontEnd(Protocol):
     def understands(self, model: Any) -> bool:
         """Whether this is a model of the framework."""
 
+    def bound(self, model: Any, inputs: Any, values: bool) -> Any:
+        """The model with parameters, where it keeps none and none were given; `values`: with real ones."""
+
     def analyse(
         self, model: Any, inputs: Any, options: Options, rules: RuleSet, custom: CustomRules, check: bool
     ) -> PlanData:

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ModelError
 from .base import FrontEnd
+from .parameters_given import WithParameters, keeps_its_own
 
 if TYPE_CHECKING:  # that they are what the protocol says, mypy finds out here
+    from .jax import front as jax_front
     from .keras import front as keras_front
     from .torch import front as torch_front
 
-    _checked: tuple[FrontEnd, ...] = (keras_front, torch_front)
+    _checked: tuple[FrontEnd, ...] = (keras_front, torch_front, jax_front)
 
-FRONT_ENDS = {"keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front"}
+FRONT_ENDS = {
+    "keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front",
+    "jax": "autoinit.frontends.jax.front",
+}  # fmt: skip
 """Framework -> front end. Keras comes first: on its PyTorch backend, Keras models are torch modules too."""
 
 
@@ -33,4 +38,15 @@ def front_end_of(model: Any) -> FrontEnd:
         if front_end.understands(model):
             return front_end
     raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
-                     fix="give a torch.nn.Module or a Keras 3 model")  # fmt: skip
+                     fix="give a torch.nn.Module, a Keras 3 model, a module of Flax, Equinox or Haiku, or a function "
+                     "of JAX and its parameters (params=)")  # fmt: skip
+
+
+def with_parameters(model: Any, parameters: Any) -> Any:
+    """A model of JAX that keeps no parameters, with those that were given (None: as it is)."""
+    if parameters is None:
+        return model
+    for front_end in front_ends():
+        if front_end.NAME != "jax" and front_end.understands(model):
+            return keeps_its_own(model, parameters)
+    return WithParameters(model, parameters)

@@ -6,6 +6,13 @@ import autoinit.keras
 layer = keras.layers.Dense(64, kernel_initializer="autoinit")
 """
 
+from ..frontends.keras_missing import keras_missing
+
+try:
+    import keras  # noqa: F401  # here, so that what is missing is said in one line
+except ModuleNotFoundError as error:
+    raise keras_missing("autoinit.keras", error) from None
+
 from ..frontends.keras.centred import Centered, CenteredLayer
 from .initializer import Initializer
 from .loading import load

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Literal
 
+from ..errors import MissingPackage
+
 GRID = "#e5e5e5"
 Layout = Literal["constrained", "compressed", "tight"] | None
 
@@ -13,8 +15,8 @@ def new_figure(width: float, height: float, *, layout: Layout = "constrained") -
     """A figure of so many inches; matplotlib is needed from here on."""
     try:
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'autoinit[plot]'") from error
+    except ModuleNotFoundError:
+        raise MissingPackage("figures need matplotlib", "autoinit-nn[plot]") from None
     return Figure(figsize=(width, height), dpi=150, layout=layout)
 
 

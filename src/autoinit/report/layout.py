@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -58,6 +59,11 @@ def shortened(name: str, longest: int) -> str:
 
 def cut(line: str, width: int = WIDTH) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def wrapped(line: str, width: int = WIDTH) -> str:
+    """A sentence as lines that fit; what follows the first is indented."""
+    return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def number(value: float | None) -> str:

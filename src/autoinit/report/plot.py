@@ -11,7 +11,7 @@ import numpy as np
 from ..core.files import save_figure
 from ..core.plan.measured import MeasurementData, Result
 from ..core.plan.plan import PlanData
-from ..errors import OptionError
+from ..errors import MissingPackage, OptionError
 from ..names import shown
 from .data import Series, plan_of, series
 
@@ -38,8 +38,8 @@ def plot(
     """
     try:
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'autoinit[plot]'") from error
+    except ModuleNotFoundError:
+        raise MissingPackage("plots need matplotlib", "autoinit-nn[plot]") from None
     chosen = [items] if isinstance(items, (PlanData, MeasurementData)) else list(items)
     if labels is not None and len(labels) != len(chosen):
         raise OptionError(f"{len(chosen)} things to draw, but {len(labels)} labels", where="plot",

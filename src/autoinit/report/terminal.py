@@ -46,9 +46,10 @@ def coloured(item: Result, width: int) -> Text:
 
     lines = _text(item, min(width, WIDTH)).splitlines()
     rule = next(k for k, line in enumerate(lines) if line.startswith("─"))
+    end = next((k for k in range(rule, len(lines)) if not lines[k]), len(lines))
     made = Text(no_wrap=True, overflow="ellipsis")
     for k, line in enumerate(lines):
-        made.append_text(_line(line, k - rule))
+        made.append_text(_line(line, k - rule) if k < end else Text(line))
         made.append("" if line is lines[-1] and k == len(lines) - 1 else "\n")
     return made
 

@@ -11,7 +11,7 @@ from ..core.plan.problems import SameNotes, counted
 from ..names import shown
 from .data import LayerRow, MeasuredRow, first_problem, is_problem, layer_rows, measured_rows
 from .fold import Fold, fold
-from .layout import WIDTH, Column, aligned, cut, number, shortened, times
+from .layout import WIDTH, Column, aligned, number, shortened, times, wrapped
 
 MOST_NOTES = 6
 MOST_CENTRES = 4
@@ -46,10 +46,9 @@ MEASUREMENT_COLUMNS = (
 def table(plan: PlanData, width: int = WIDTH) -> str:
     """The weight layers of a plan: scale, predicted signal and verdict; problems first, the summary last."""
     rows = layer_rows(plan)
-    lines = [title(plan), *problems(plan, rows), ""]
     cells = [_folded(item, width) if isinstance(item, Fold) else plan_cells(item) for item in fold(rows)]
-    lines += [*aligned(PLAN_COLUMNS, cells, width), "", *centred(plan), summary(plan, rows)]
-    return "\n".join(cut(shown(line), width) for line in lines)
+    above, below = [title(plan), *problems(plan, rows)], [*centred(plan), summary(plan, rows)]
+    return _joined(above, aligned(PLAN_COLUMNS, cells, width), below, width)
 
 
 def measurement_table(measurement: MeasurementData, width: int = WIDTH) -> str:
@@ -60,8 +59,13 @@ def measurement_table(measurement: MeasurementData, width: int = WIDTH) -> str:
     if bad is not None:
         lines.append(problem_line(next(r for r in rows if r.index == bad.index)))
     cells = [_folded(item, width) if isinstance(item, Fold) else measured_cells(item) for item in fold(rows)]
-    lines += ["", *aligned(MEASUREMENT_COLUMNS, cells, width), "", closeness(measurement)]
-    return "\n".join(cut(shown(line), width) for line in lines)
+    return _joined(lines, aligned(MEASUREMENT_COLUMNS, cells, width), [closeness(measurement)], width)
+
+
+def _joined(above: Sequence[str], rows: Sequence[str], below: Sequence[str], width: int) -> str:
+    """Sentences, the rows of a table, sentences."""
+    told = [[wrapped(shown(line), width) for line in part] for part in (above, below)]
+    return "\n".join([*told[0], "", *map(shown, rows), "", *told[1]])
 
 
 def title(plan: PlanData) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.files import save_figure
-from ..errors import AutoInitError
+from ..errors import AutoInitError, MissingPackage
 from ..names import shown
 from ..plans import Plan
 from .observation import Observation, layer_names
@@ -27,8 +27,8 @@ def draw(plan: Plan, record: list[Observation], path: str | Path | None = None, 
     try:
         from matplotlib import colormaps
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'autoinit[plot]'") from error
+    except ModuleNotFoundError:
+        raise MissingPackage("plots need matplotlib", "autoinit-nn[plot]") from None
     layers = plan.weight_layers
     if not layers:
         raise AutoInitError("the plan has no weight layers to draw", where="Watch.plot", received=plan.model)

@@ -6,10 +6,12 @@ import warnings
 from collections.abc import Iterable
 from typing import Any
 
+from ..frontends.keras_missing import keras_missing
+
 try:
     import keras
-except ImportError as error:
-    raise ImportError("autoinit.watching.keras needs Keras 3: pip install keras") from error
+except ModuleNotFoundError as error:
+    raise keras_missing("autoinit.watching.keras", error) from None
 
 from ..plans import Plan
 from .schedule import schedule

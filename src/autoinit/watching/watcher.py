@@ -75,9 +75,18 @@ class Watch:
     def look(self, inputs: Any = None, step: int | None = None) -> list[Observation]:
         """Look now, at the model's present weights on a batch, whatever the schedule says; returns what was seen.
 
-        For loops that the watch does not hear of. Keras models know their inputs: None is noise of their shape.
+        For loops that the watch does not hear of. Keras models know their inputs: None is noise of their shape. Where
+        models are values (JAX), say which ones: `use`.
         """
         return self._look(inputs, self._step + 1 if step is None else int(step))
+
+    def use(self, parameters: Any) -> None:
+        """Look at these values from now on, where models are values: a structure of parameters, or another model."""
+        use = getattr(self._probe, "use", None)
+        if use is None:
+            raise AutoInitError("models of this framework hold their parameters", where="Watch.use",
+                                fix="leave it out: a look sees the present ones")  # fmt: skip
+        use(parameters)
 
     def due(self, step: int) -> bool:
         """Whether `step` is a chosen one, or the first one reported after a chosen one."""

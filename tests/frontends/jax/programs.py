@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+import autoinit
 from autoinit import Input
 from autoinit.core.options import read_options
 from autoinit.core.plan.measured import key_of
@@ -49,15 +50,17 @@ def traced(made: Program, inputs: Any, **options: Any) -> Trace:
     return trace(made, inputs, read_options(options))
 
 
-def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> PlanData:
+def plan_of(made: Program, inputs: Any, check: bool = False, **options: Any) -> autoinit.Plan:
     followed = traced(made, inputs, **options)
     settings = read_options(options)
-    return planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax", check=check)
+    made = planned(followed.graph, followed.signals, settings, RuleSet(RULES), model="test", framework="jax",
+                   check=check)  # fmt: skip
+    return autoinit.Plan.of(made)
 
 
 def drawn(made: Program, plan: PlanData, seed: int) -> Program:
     """The program with normal weights of the planned standard deviations (one part per parameter, or views of it)."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng((seed, 1))  # no relative of the stream that inputs come from
     leaves = []
     for leaf in made.leaves:
         values = np.array(leaf.values())
@@ -66,15 +69,16 @@ def drawn(made: Program, plan: PlanData, seed: int) -> Program:
             values[...] = 0.0
         elif entry is not None and entry.action == "set":
             for part in entry.parts:
-                view = part.view
-                steps = tuple(s * values.itemsize for s in view.stride)
-                target = np.lib.stride_tricks.as_strided(values.reshape(-1)[view.offset :], view.shape, steps)
-                target[...] = part.std * rng.standard_normal(view.shape)
+                steps = tuple(s * values.itemsize for s in part.stride)
+                target = np.lib.stride_tricks.as_strided(values.reshape(-1)[part.offset :], part.shape, steps)
+                target[...] = part.std * (1.0 if part.kind == "constant" else rng.standard_normal(part.shape))
         leaves.append(replace(leaf, array=lambda values=values: values))
     return replace(made, leaves=tuple(leaves))
 
 
-def assert_as_planned(made: Program, inputs: Any, allowed: float = 0.15, repeats: int = 5, **options: Any) -> PlanData:
+def assert_as_planned(
+    made: Program, inputs: Any, allowed: float = 0.15, repeats: int = 5, **options: Any
+) -> autoinit.Plan:
     """Every weight layer, and the output, has the planned variance (median of draws); nothing was simulated."""
     plan = plan_of(made, inputs, **options)
     assert not [n.message for n in plan.notes if n.kind in ("simulated", "passed", "warning")]

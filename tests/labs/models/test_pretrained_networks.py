@@ -9,13 +9,11 @@ import torch
 from torch import nn
 
 from autoinit.labs.models import densenet121, efficientnet_lite0
-from benchmarks.zoos.torchvision_ops import load_torchvision
 
 
 def torchvision_or_skip() -> None:
     if find_spec("torchvision") is None:
         pytest.skip("torchvision is not installed")
-    load_torchvision()
 
 
 def unsettled(module: nn.Module) -> nn.Module:

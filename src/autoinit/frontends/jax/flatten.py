@@ -154,6 +154,9 @@ class Flattener:
             return None
         used, carried = atoms[:fixed], atoms[fixed : fixed + states]
         scanned = atoms[fixed + states :]
+        if states and any(atom.of & Of.PARAMETERS for atom in used):
+            place = self._module(stack, [atom for atom in used if atom.is_leaf])
+            self.tape.notes.append(f"{place or '(root)'}: a recurrence of {length} steps, followed step by step")
         rows: list[list[Atom]] = []
         for t in reversed(range(length)) if params["reverse"] else range(length):
             places = [self._at(atom, t, stack) for atom in scanned]

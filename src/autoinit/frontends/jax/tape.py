@@ -95,10 +95,15 @@ class Step:
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The primitive on real arrays."""
-        bound = self.primitive.get_bind_params(self.params)
-        functions, params = bound if isinstance(bound, tuple) else ((), bound)  # before and since JAX 0.8
-        made = self.primitive.bind(*functions, *arrays, **params)
-        return list(made) if self.primitive.multiple_results else [made]
+        return bound(self.primitive, self.params, arrays)
+
+
+def bound(primitive: Any, params: dict[str, Any], arrays: Iterable[Any]) -> list[Any]:
+    """What a primitive makes of arrays."""
+    given = primitive.get_bind_params(params)
+    functions, params = given if isinstance(given, tuple) else ((), given)  # before and since JAX 0.8
+    made = primitive.bind(*functions, *arrays, **params)
+    return list(made) if primitive.multiple_results else [made]
 
 
 @dataclass
@@ -139,7 +144,7 @@ def _leading_to(
 
 def abstract(shape: Sequence[int], dtype: Any) -> Any:
     """An array without values."""
-    return jax.ShapeDtypeStruct(tuple(shape), dtype)  # type: ignore[no-untyped-call]
+    return jax.ShapeDtypeStruct(tuple(shape), dtype)
 
 
 def constant(value: Any) -> Atom:

@@ -9,7 +9,9 @@ from typing import Any
 from ...core.graph.graph import Constant, Node, ParameterView, Reference, Value
 from ..base_tracer import BaseTracer
 from ..views import constant_view, reshaped_view, whole_view
+from .ancestry import TapeAncestry
 from .call import Call
+from .constants import narrowed
 from .lowering import lower
 from .program import Leaf
 from .tape import Atom, Of, Step, Tape, array_of
@@ -29,6 +31,7 @@ class Tracer(BaseTracer):
         self._references: dict[int, Reference] = {}
         self._narrow: dict[int, Reference] = {}
         """What is only broadcast: the reference before, with axes of size 1."""
+        self.graph.ancestry = TapeAncestry(self)
 
     def run(self) -> None:
         """All that outputs need, in order."""
@@ -65,9 +68,15 @@ class Tracer(BaseTracer):
         """From now on the array stands for `narrow`, broadcast: a node is made when somebody needs all of it."""
         self._narrow[id(atom)] = narrow
 
+    def known_reference(self, atom: Atom) -> Reference:
+        """What the array stands for by now; nothing is made for the question."""
+        return self._references.get(id(atom))
+
     def narrow(self, atom: Atom) -> Reference:
         """What the array stands for, with axes of size 1 where it only repeats itself."""
         self._made(atom)
+        if atom.is_given and id(atom) not in self._narrow:
+            self._narrow[id(atom)] = narrowed(atom)
         found = self._narrow.get(id(atom))
         return self.reference(atom) if found is None else found
 

@@ -37,6 +37,11 @@ def understands(model: Any) -> bool:
     return isinstance(model, keras.layers.Layer)
 
 
+def bound(model: Any, inputs: Any, values: bool) -> Any:
+    """Models hold their parameters."""
+    return model
+
+
 def frozen(model: Any) -> set[str]:
     """Names of parameters that are not to be trained."""
     return {name for name, variable in parameters_of(model).items() if not variable.trainable}
@@ -91,6 +96,6 @@ def probe(model: Any, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
+    "NAME", "analyse", "apply", "bound", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
     "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

@@ -130,6 +130,16 @@ def own_inputs(model: Any) -> tuple[list[Any], dict[str, Any]] | None:
     return [], {name.removesuffix("_shape"): _by_shape(shape) for name, shape in shapes.items() if shape is not None}
 
 
+def own_inputs_of_batch(model: Any, batch: int) -> Any:
+    """The model's own inputs with a batch of this size, as a user would give them; None if they are not known."""
+    own = own_inputs(model)
+    if own is None:
+        return None
+    args, kwargs = own
+    described = mapped(lambda leaf: Input((leaf.item.shape[0] or batch, *leaf.item.shape[1:])), (args, kwargs))
+    return described[1] if kwargs else described[0][0]
+
+
 def _own_leaf(tensor: Any) -> Leaf:
     return Leaf(Input(tuple(tensor.shape)), keras.backend.standardize_dtype(tensor.dtype))
 

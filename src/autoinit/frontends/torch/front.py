@@ -33,6 +33,11 @@ def understands(model: Any) -> bool:
     return isinstance(model, nn.Module)
 
 
+def bound(model: Any, inputs: Any, values: bool) -> Any:
+    """Models hold their parameters."""
+    return model
+
+
 def frozen(model: nn.Module) -> set[str]:
     """Names of parameters that are not to be trained."""
     return {name for name, p in parameters_of(model).items() if not p.requires_grad}
@@ -88,6 +93,6 @@ def probe(model: nn.Module, training: bool) -> Probe:
 
 
 __all__ = [
-    "NAME", "analyse", "apply", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
+    "NAME", "analyse", "apply", "bound", "centred_activation", "frozen", "identities", "measure", "names", "on_arrays",
     "preflight", "probe", "shapes", "understands",
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """Architecture search from the command line: python -m autoinit.labs.codeepneat --help"""
 
-from .command import app
+from ..starting import start
 
 if __name__ == "__main__":
-    app(prog_name="python -m autoinit.labs.codeepneat")
+    start("autoinit.labs.codeepneat")

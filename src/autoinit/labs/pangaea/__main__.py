@@ -1,6 +1,6 @@
 """Discover activation functions from the command line: python -m autoinit.labs.pangaea --help"""
 
-from .command import app
+from ..starting import start
 
 if __name__ == "__main__":
-    app(prog_name="python -m autoinit.labs.pangaea")
+    start("autoinit.labs.pangaea")

@@ -12,7 +12,7 @@ from typing import Any
 from ...core.files import replace_text
 from ...core.plan.measured import MeasurementData, Result
 from ...core.plan.plan import PlanData
-from ...errors import OptionError
+from ...errors import MissingPackage, OptionError
 from ...names import shown, shown_in
 from ..notebook import plan_html
 from .content import content
@@ -57,8 +57,8 @@ def _check(option: str, value: object, kinds: tuple[type, ...]) -> None:
 def _plotly() -> str:
     try:
         from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise ImportError("pages need plotly: pip install 'autoinit[html]'") from error
+    except ModuleNotFoundError:
+        raise MissingPackage("pages need plotly", "autoinit-nn[html]") from None
     return str(get_plotlyjs())
 
 

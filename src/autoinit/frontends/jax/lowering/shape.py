@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.graph.graph import Constant, ParameterView, Reference
 from ...views import constant_view, viewed
+from ..constants import spread
 from ..tape import number_of
 from .table import lax
 
@@ -40,18 +41,11 @@ def transpose(call: Call) -> None:
 @lax("broadcast_in_dim")
 def broadcast(call: Call) -> None:
     """Axes of size 1 where something is only repeated: most readers broadcast by themselves."""
-    x, shape = call.args[0], call.out.shape
-    sizes = [1] * len(shape)
-    for k, axis in enumerate(call["broadcast_dimensions"]):
-        sizes[axis] = x.shape[k]
-    ref = call.tracer.narrow(x)
-    if ref is not None and tuple(ref.shape) != x.shape:  # broadcast before
-        lead = len(x.shape) - len(ref.shape)
-        sizes = [1] * len(shape)
-        for k, axis in enumerate(call["broadcast_dimensions"]):
-            sizes[axis] = ref.shape[k - lead] if k >= lead else 1
-    narrow = call.reshaped(ref, tuple(sizes))
-    if tuple(sizes) == shape:
+    ref = call.tracer.narrow(call.args[0])
+    assert ref is not None
+    sizes = spread(call.step, tuple(ref.shape))
+    narrow = call.reshaped(ref, sizes)
+    if sizes == call.out.shape:
         call.tracer.set(call.out, narrow)
     else:
         call.tracer.stretch(call.out, narrow)
@@ -125,6 +119,16 @@ def concatenate(call: Call) -> None:
         call.alias(parts[0])
         return
     call.emit("concat", list(parts), axis=int(call["dimension"]))
+
+
+@lax("stack")
+def stack(call: Call) -> None:
+    call.emit("stack", list(call.args), axis=int(call["axis"]))
+
+
+@lax("unstack")
+def unstack(call: Call) -> None:
+    call.emit("unbind", [call.args[0]], axis=int(call["axis"]))
 
 
 @lax("rev")

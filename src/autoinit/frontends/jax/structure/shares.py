@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ....core.graph.canonical.layout import of_base
+from ....core.graph.canonical.layout import Layout, Parts, Repeat, of_base
 from ..tape import Atom, Step, Whole, array_of, number_of
 from .matching import made_by, pairs, substituted, view
 
@@ -52,9 +52,22 @@ def _shifted(x: Atom, axis: int) -> Atom:
     step = made_by(x, "sub")
     found = None if step is None else view(step.inputs[1])
     top = None if found is None else made_by(found.base, "reduce_max")
-    if step is None or top is None or tuple(top.params["axes"]) != (axis,) or top.inputs[0] is not step.inputs[0]:
+    if step is None or found is None or top is None:
         return x
-    return step.inputs[0]
+    own, reduced = view(step.inputs[0]), view(top.inputs[0])
+    axes = set(top.params["axes"])
+    kept = Layout(0, tuple(parts for a, parts in enumerate(reduced.layout.axes) if a not in axes))
+    seen = substituted(found.layout, kept)
+    if own.base is not reduced.base or len(axes) != 1 or seen is None:
+        return x
+    differ = [
+        a for a, (one, two) in enumerate(zip(own.layout.axes, seen.axes, strict=True)) if _digits(one) != _digits(two)
+    ]
+    return step.inputs[0] if differ == [axis] and not _digits(seen.axes[axis]) else x
+
+
+def _digits(parts: Parts) -> list[object]:
+    return [part for part in parts if not isinstance(part, Repeat)]
 
 
 def average_of(step: Step) -> Whole | None:

@@ -10,6 +10,7 @@ from math import prod
 from typing import NamedTuple
 
 from ....core.graph.canonical.layout import Layout, Repeat, of_base
+from ....core.graph.graph import Shape
 from ..tape import Atom, Step, number_of
 from .matching import is_part, made_by, pairs, same, squared, substituted, view
 
@@ -69,8 +70,7 @@ def deviation(atom: Atom) -> Mean | None:
     mean = None if step is None else mean_of(step.inputs[1])
     if step is None or mean is None or not same(mean.of, step.inputs[0]):
         return None
-    x = step.inputs[0]
-    return mean if mean.of is x or mean.of.shape == x.shape else None
+    return mean
 
 
 def _digits(seen: Layout) -> frozenset[object]:
@@ -104,7 +104,8 @@ def spread_of(atom: Atom) -> Spread | None:
     if square is None:
         return None
     mean = deviation(square.of)
-    if mean is None or _digits(mean.seen) != _digits(square.seen):
+    alike = mean is not None and mean.of.shape == square.of.shape
+    if mean is None or not alike or _digits(mean.seen) != _digits(square.seen):
         return Spread(square.of, square.seen, False)
     return Spread(mean.of, square.seen, True)
 
@@ -136,8 +137,15 @@ def inverse_of(atom: Atom) -> Inverse | None:
     for one, gain in pairs(step):
         made = inverse_of(one) if is_part(gain) else None
         if made is not None and made.scale is None:
-            return made._replace(scale=gain).seen_through(found.layout)
+            spread = made.spread._replace(seen=_stretched(made.spread.seen, step.outputs[0].shape))
+            return Inverse(spread, made.eps, gain).seen_through(found.layout)
     return None
+
+
+def _stretched(seen: Layout, shape: Shape) -> Layout:
+    """Broadcast to a shape."""
+    axes = zip(seen.axes, shape, strict=True)
+    return Layout(0, tuple((Repeat(n),) if not parts and n > 1 else parts for parts, n in axes))
 
 
 def with_eps(atom: Atom) -> Inverse | None:

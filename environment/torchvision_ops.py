@@ -1,15 +1,14 @@
-"""Import torchvision even where its compiled operators do not load.
+"""torchvision's compiled operators, declared and (the two that detection uses) written in PyTorch.
 
-torchvision's wheels are built against one build of PyTorch. Next to another one the compiled library is refused, and
-``import torchvision`` (hence ``import timm``) ends with "operator torchvision::nms does not exist". The models need
-very few of these operators, so here the schemas are declared and the two that detection uses are written in PyTorch.
+torchvision's wheels are built against one build of PyTorch. Beside another one the compiled library is refused, and
+``import torchvision`` (hence timm, transformers and Lightning) ends with "operator torchvision::nms does not exist".
+`mend.py` puts this file beside torchvision's own where that is so.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -26,6 +25,9 @@ SCHEMAS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     f"roi_align({_BOXES}, int sampling_ratio, bool aligned) -> Tensor",
+    "qroi_align(Tensor input, Tensor rois, float input_scale, int input_zero_point, float rois_scale, "
+    "int rois_zero_point, float spatial_scale, int pooled_height, int pooled_width, int sampling_ratio, bool aligned) "
+    "-> Tensor",
     f"_roi_align_backward(Tensor grad, Tensor rois, {_BACKWARD}, {_SIZES}, int sampling_ratio, bool aligned) -> Tensor",
     f"roi_pool({_BOXES}) -> (Tensor, Tensor)",
     f"_roi_pool_backward(Tensor grad, Tensor rois, Tensor argmax, {_BACKWARD}, {_SIZES}) -> Tensor",
@@ -35,45 +37,26 @@ SCHEMAS = (
     f"ps_roi_pool({_BOXES}) -> (Tensor, Tensor)",
     f"_ps_roi_pool_backward(Tensor grad, Tensor rois, Tensor channel_mapping, {_BACKWARD}, {_SIZES}) -> Tensor",
     f"deform_conv2d(Tensor input, {_DEFORMED}) -> Tensor",
+    "_cuda_version() -> int",
     f"_deform_conv2d_backward(Tensor grad, Tensor input, {_DEFORMED}) -> (Tensor, Tensor, Tensor, Tensor, Tensor)",
 )
-_LIBRARIES: list[Any] = []
-"""Declarations live as long as these objects."""
 
 
-def load_torchvision() -> ModuleType:
-    """torchvision, with stand-ins for its compiled operators if they are missing."""
-    try:
-        import torchvision
-    except RuntimeError as error:
-        if "torchvision::" not in str(error):
-            raise
-        for name in [n for n in sys.modules if n.split(".")[0] == "torchvision"]:
-            del sys.modules[name]
-        _declare()
-        import torchvision
-
-        _use_python_kernels()
-    return torchvision
-
-
-def _declare() -> None:
+def declare() -> torch.library.Library:
+    """The operators; they live as long as the object that is returned."""
     library = torch.library.Library("torchvision", "DEF")
     for schema in SCHEMAS:
         library.define(schema)
     library.impl("nms", nms, "CPU")
-    _LIBRARIES.append(library)
+    library.impl("roi_align", roi_align, "CPU")
+    library.impl("_cuda_version", lambda: -1, "CompositeImplicitAutograd")
+    return library
 
 
-def _use_python_kernels() -> None:
-    """torchvision asks before use whether its operators are there; of roi_align it has a version in Python."""
-    import torchvision.extension
-    import torchvision.ops
-
-    torchvision.extension._has_ops = lambda: True
-    align: Any = sys.modules["torchvision.ops.roi_align"]
-    align._roi_align = with_one_sampling(getattr(align._roi_align, "__wrapped__", align._roi_align))
-    _LIBRARIES[0].impl("roi_align", align._roi_align, "CPU")
+def roi_align(*arguments: Any) -> torch.Tensor:
+    """The version in Python that torchvision has of it, not compiled."""
+    align: Any = sys.modules["torchvision.ops.roi_align"]._roi_align
+    return with_one_sampling(getattr(align, "__wrapped__", align))(*arguments)
 
 
 def with_one_sampling(roi_align: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:

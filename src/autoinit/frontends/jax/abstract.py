@@ -1,0 +1,114 @@
+"""What constructors make, without memory: shapes, and the values that do not depend on chance.
+
+A gain of one, a layer scale of 1e-6, a kernel that begins at zero: an abstract model does not show them, but the
+program that makes the model does. Everything in it that no random number goes into is worked out when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+from jax.extend import core
+
+from .names import is_array, is_key, named_leaves
+from .tape import bound
+
+CHANCE = frozenset({"random_bits", "rng_bit_generator", "rng_uniform", "threefry2x32"})
+"""Primitives that make random numbers."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A structure of shapes, and what is known of their values, by name."""
+
+    tree: Any
+    constants: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    complete: Callable[[Sequence[int]], list[Any]] | None = None
+    """complete(places): the real arrays at these places of the structure, as the constructor makes them."""
+
+
+def made(function: Callable[..., Any], *args: Any, real: Callable[[], Sequence[Any]] | None = None) -> Made:
+    """What `function` makes of `args` (arrays or shapes), of which nothing is known but the shape.
+
+    `real` gives the arguments that whoever needs real arrays makes them of (those here, if they are no shapes).
+    """
+    with jax.disable_jit(False):
+        closed, tree = jax.make_jaxpr(function, return_shape=True)(*args)
+    chance = random_outputs(closed.jaxpr, [True] * len(closed.jaxpr.invars))
+    named = named_leaves(tree)
+    return Made(tree, {
+        name: partial(evaluated, closed, k)
+        for k, (name, leaf) in enumerate(named)
+        if not chance[k] and is_array(leaf) and not is_key(leaf)
+    }, partial(completed, function, real or (lambda: args)))  # fmt: skip
+
+
+def completed(function: Callable[..., Any], real: Callable[[], Sequence[Any]], places: Sequence[int]) -> list[Any]:
+    """Some of the arrays that a constructor makes; what only the others need is not worked out."""
+
+    def some(*args: Any) -> list[Any]:
+        leaves = jax.tree_util.tree_leaves(function(*args))
+        return [leaves[k] for k in places]
+
+    return list(jax.jit(some)(*real())) if places else []
+
+
+def random_outputs(jaxpr: Any, inputs: Sequence[bool]) -> list[bool]:
+    """Which outputs depend on random numbers, or on inputs that are marked."""
+    marked = {v for v, mark in zip(jaxpr.invars, inputs, strict=True) if mark}
+    marked |= {v for v in jaxpr.constvars if is_key(v.aval)}
+
+    def is_marked(item: Any) -> bool:
+        return not isinstance(item, core.Literal) and item in marked
+
+    for eqn in jaxpr.eqns:
+        marks = [is_marked(item) for item in eqn.invars]
+        inner = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr")
+        inner = getattr(inner, "jaxpr", inner)
+        if eqn.primitive.name in CHANCE:
+            made = [True] * len(eqn.outvars)
+        elif inner is not None and eqn.primitive.name in ("jit", "pjit", "closed_call", "core_call") and len(
+            inner.invars
+        ) == len(marks):
+            made = random_outputs(inner, marks)
+        else:
+            made = [any(marks) or _draws(inner)] * len(eqn.outvars)
+        marked |= {out for out, mark in zip(eqn.outvars, made, strict=True) if mark}
+    return [is_marked(out) for out in jaxpr.outvars]
+
+
+def _draws(jaxpr: Any) -> bool:
+    """Whether random numbers are made anywhere in a program."""
+    if jaxpr is None:
+        return False
+    return any(
+        eqn.primitive.name in CHANCE
+        or any(_draws(getattr(p, "jaxpr", p)) for p in eqn.params.values() if hasattr(p, "eqns") or hasattr(p, "jaxpr"))
+        for eqn in jaxpr.eqns
+    )
+
+
+def evaluated(closed: Any, output: int) -> Any:
+    """One output of a program that no input and no random number goes into: run with only what it needs."""
+    jaxpr = closed.jaxpr
+    if isinstance(jaxpr.outvars[output], core.Literal):
+        return jaxpr.outvars[output].val
+    wanted: set[Any] = {jaxpr.outvars[output]}
+    steps = []
+    for eqn in reversed(jaxpr.eqns):
+        if any(out in wanted for out in eqn.outvars):
+            steps.append(eqn)
+            wanted |= {item for item in eqn.invars if not isinstance(item, core.Literal)}
+    known = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+
+    def value(item: Any) -> Any:
+        return item.val if isinstance(item, core.Literal) else known[item]
+
+    with jax.ensure_compile_time_eval():
+        for eqn in reversed(steps):
+            known.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, map(value, eqn.invars)), strict=True))
+        return value(jaxpr.outvars[output])

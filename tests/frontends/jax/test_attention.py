@@ -1,0 +1,78 @@
+"""Attention is one op, however it is written out; the same numbers as PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flax.linen
+import jax
+import jax.numpy as jnp
+import pytest
+import torch
+from torch import nn
+
+import autoinit
+
+from .programs import noise, plan_of, program, traced
+
+BATCH, TOKENS, HEADS, WIDTH = 8, 16, 4, 32
+NAMES = ("embed", "q", "k", "v", "out")
+
+
+class Twin(nn.Module):
+    """A residual attention block of PyTorch."""
+
+    def __init__(self, causal: bool) -> None:
+        super().__init__()
+        self.causal = causal
+        for name in NAMES:
+            setattr(self, name, nn.Linear(WIDTH, WIDTH, bias=False))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.embed(x)
+        q, k, v = (
+            layer(x).view(BATCH, TOKENS, HEADS, WIDTH // HEADS).transpose(1, 2) for layer in (self.q, self.k, self.v)
+        )
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=self.causal)
+        return x + self.out(y.transpose(1, 2).reshape(BATCH, TOKENS, WIDTH))
+
+
+def of_jax(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    return jax.nn.dot_product_attention(q, k, v, is_causal=causal)
+
+
+def of_linen(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    mask = flax.linen.make_causal_mask(jnp.ones((BATCH, TOKENS))) if causal else None
+    return flax.linen.dot_product_attention(q, k, v, mask=mask)
+
+
+def by_hand(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    logits = jnp.einsum("bthd,bshd->bhts", q, k) * q.shape[-1] ** -0.5
+    if causal:
+        logits = jnp.where(jnp.tri(TOKENS, dtype=bool), logits, -1e9)
+    return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(logits), v)
+
+
+def one_head_at_a_time(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    def head(q: Any, k: Any, v: Any) -> Any:
+        logits = q @ k.T / jnp.sqrt(q.shape[-1])
+        return jax.nn.softmax(jnp.where(jnp.tri(TOKENS, dtype=bool), logits, -jnp.inf) if causal else logits) @ v
+
+    return jax.vmap(jax.vmap(head, in_axes=1, out_axes=1))(q, k, v)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("written", [of_jax, of_linen, by_hand, one_head_at_a_time])
+def test_the_same_as_fused(written: Any, causal: bool) -> None:
+    def function(p: Any, x: Any, key: Any) -> Any:
+        x = x @ p["embed.weight"]
+        q, k, v = ((x @ p[f"{n}.weight"]).reshape(BATCH, TOKENS, HEADS, -1) for n in "qkv")
+        return x + written(q, k, v, causal).reshape(BATCH, TOKENS, WIDTH) @ p["out.weight"]
+
+    made = program(function, {f"{name}.weight": (WIDTH, WIDTH) for name in NAMES})
+    plan = plan_of(made, noise(BATCH, TOKENS, WIDTH))
+    twin = autoinit.plan(Twin(causal), (BATCH, TOKENS, WIDTH))
+    for name in NAMES:
+        assert plan[f"{name}.weight"].std == pytest.approx(twin[f"{name}.weight"].std, rel=1e-6)
+    nodes = traced(made, noise(BATCH, TOKENS, WIDTH)).graph.nodes
+    assert [node.attrs["causal"] for node in nodes if node.op == "attention"] == [causal]
