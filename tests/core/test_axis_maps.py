@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoinit.core.signal.axis_maps import Linear, apart, copies, dense, mapped_along, remaining, running, windows
+from autoinit.core.signal.axis_maps import Linear, Windows, apart, copies, mapped_along, remaining, running
 from autoinit.core.signal.signal import Signal
 
 N = 5
@@ -23,9 +23,9 @@ def matrix_of(taps: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 MAPS: dict[str, tuple[Linear, np.ndarray]] = {
-    "any": (dense(RANDOM), RANDOM),
-    "one output": (dense(RANDOM[:1]), RANDOM[:1]),
-    "windows": (windows(TAPS, WEIGHTS), matrix_of(TAPS, WEIGHTS)),
+    "any": (Windows.dense(RANDOM), RANDOM),
+    "one output": (Windows.dense(RANDOM[:1]), RANDOM[:1]),
+    "windows": (Windows(TAPS, WEIGHTS), matrix_of(TAPS, WEIGHTS)),
     "copies": (copies(PLACES), np.eye(N)[PLACES]),
     "zeros around": (
         copies(np.array([0, 0, 1, 2, 3, 4, 0]), np.array([False, True, True, True, True, True, False])),
@@ -59,8 +59,8 @@ def test_moments_of_all_pairs_of_places(name: str, profile: np.ndarray | None) -
 
 def test_axes_one_after_the_other() -> None:
     x = Signal((N, N), 0.0, np.array([[1.0, 0.2], [0.4, 0.1]]))
-    both = mapped_along(x, {0: running, 1: dense(RANDOM)})
-    np.testing.assert_allclose(both.K, mapped_along(mapped_along(x, {1: dense(RANDOM)}), {0: running}).K)
+    both = mapped_along(x, {0: running, 1: Windows.dense(RANDOM)})
+    np.testing.assert_allclose(both.K, mapped_along(mapped_along(x, {1: Windows.dense(RANDOM)}), {0: running}).K)
 
 
 def test_nothing_becomes_nothing() -> None:

@@ -77,6 +77,29 @@ def stacked(net: Net, x: Tensor) -> Tensor:
     return net.layers["after"](torch.stack([(k + 1) * torch.relu(net.layers[f"l{k}"](x)) for k in range(4)])[3])
 
 
+def local_median(x: Tensor) -> Tensor:
+    return torch.stack([x[..., :-2], x[..., 1:-1], x[..., 2:]], -1).median(-1).values
+
+
+def halved(x: Tensor, mode: str, pool: Any = F.avg_pool1d) -> Tensor:
+    return F.interpolate(pool(x, 2), scale_factor=2, mode=mode)
+
+
+def outer(net: Net, x: Tensor) -> Tensor:
+    h = net.layers["before"](x)
+    return net.layers["after"](h @ h.transpose(1, 2))
+
+
+def shared_queries(net: Net, x: Tensor, fused: bool) -> Tensor:
+    q, k, v = (net.layers[name](x) for name in ("qk", "qk", "v"))
+    shares = (q @ k.transpose(1, 2) / WIDTH**0.5).softmax(-1)
+    return net.layers["after"](F.scaled_dot_product_attention(q, k, v) if fused else shares @ v)
+
+
+def sharing() -> dict[str, nn.Module]:
+    return {"qk": linear(), "v": linear(), "after": linear()}
+
+
 def four() -> dict[str, nn.Module]:
     return {**{f"l{k}": linear() for k in range(4)}, "after": linear()}
 
@@ -110,10 +133,42 @@ PROGRAMS: dict[str, Callable[[], Net]] = {
     "relu minus a local maximum": lambda: turned(lambda y: torch.relu(y) - F.max_pool1d(torch.relu(y), 3, 1, 1)),
     "rolled": lambda: between(lambda x: x - x.roll(1, 1)),
     "flipped": lambda: between(lambda x: x + x.flip(1)),
+    "relu, normalised, minus relu": lambda: between(
+        lambda x: F.layer_norm(torch.relu(x), x.shape[-1:]) - torch.relu(x)
+    ),
+    "normalised minus itself": lambda: between(lambda x: F.layer_norm(x, x.shape[-1:]) - x),
+    "group-normalised minus itself": lambda: turned(lambda y: F.group_norm(y, 8) - y),
+    "inner places and local maxima": lambda: turned(lambda y: y[..., 1:-1] + F.max_pool1d(y, 3, 1)),
+    "inner places minus local means": lambda: turned(lambda y: y[..., 1:-1] - F.avg_pool1d(y, 3, 1)),
+    "inner places minus windows' means": lambda: turned(lambda y: y[..., 1:-1] - y.unfold(-1, 3, 1).mean(-1)),
+    "inner places minus local norms": lambda: turned(
+        lambda y: torch.relu(y[..., 1:-1]) - F.lp_pool1d(torch.relu(y), 2, 3, 1)
+    ),
+    "inner places minus local medians": lambda: turned(lambda y: y[..., 1:-1] - local_median(y)),
+    "what pooling loses": lambda: turned(lambda y: y - halved(y, "nearest")),
+    "what pooling loses, linear": lambda: turned(lambda y: y - halved(y, "linear")),
+    "what pooling maxima loses": lambda: turned(lambda y: y - halved(y, "nearest", F.max_pool1d)),
+    "minus the largest so far": lambda: between(lambda x: x - x.cummax(1).values),
+    "plus its log-softmax": lambda: between(lambda x: x + F.log_softmax(x, 1)),
+    "times its deviation": lambda: between(lambda x: x * x.std(1, keepdim=True)),
+    "times its norm": lambda: between(lambda x: x * x.norm(dim=1, keepdim=True)),
+    "times its absolute sum": lambda: between(lambda x: x * x.abs().sum(1, keepdim=True)),
+    "relu times its largest": lambda: between(lambda x: torch.relu(x) * torch.relu(x).amax(1, keepdim=True)),
+    "times its softmax": lambda: between(lambda x: x * x.softmax(1)),
+    "with itself, transposed": lambda: Net(outer, {"before": linear(), "after": linear(TOKENS)}),
+    "shared queries and keys": lambda: Net(lambda net, x: shared_queries(net, x, fused=False), sharing()),
+    "shared queries and keys, fused": lambda: Net(lambda net, x: shared_queries(net, x, fused=True), sharing()),
     "layer norm by hand": lambda: between(
         lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
     ),
 }  # fmt: skip
+
+
+KNOWN = {
+    "with itself, transposed": 0.1,  # samples after the last weights do not know how lengths of rows scatter together
+    "inner places minus local norms": 0.1,  # the root of a mean of three squares, to first order
+}
+"""More than 5 %, and why."""
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -127,4 +182,4 @@ def test_mean_square(name: str) -> None:
         with torch.no_grad():
             found.append(float(net(x).square().mean()))
     uncertain = float(np.std(found)) / np.sqrt(DRAWS)
-    assert float(np.mean(found)) == pytest.approx(1.0, abs=0.05 + 2 * uncertain)
+    assert float(np.mean(found)) == pytest.approx(1.0, abs=KNOWN.get(name, 0.05) + 2 * uncertain)

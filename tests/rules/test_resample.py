@@ -13,8 +13,8 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.resample  # noqa: F401
+from autoinit.core.graph.along_axes import _weights
 from autoinit.core.signal.signal import Signal, iid
-from autoinit.rules.resample import _weights
 
 from .harness import check, components, predict
 

@@ -220,5 +220,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     "center": _one_of(*CENTRES),
     "max_ops": _limit,
     "max_seconds": _limit,
-    **dict.fromkeys(("training", "keep_zeros", "exact", "calibrate", "gradients", "strict", "warn", "progress"), read_flag),
+    **dict.fromkeys(
+        ("training", "keep_zeros", "exact", "calibrate", "gradients", "strict", "warn", "progress"), read_flag
+    ),
 }

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..core.gaussian.softmax_moments import logsumexp_moments
 from ..core.graph.graph import Node
 from ..core.signal.broadcast import aligned
-from ..core.signal.contraction import matmul_moments
+from ..core.signal.contraction import matmul_equation, matmul_moments
 from ..core.signal.masked_softmax import row_covariance, row_lengths, row_profiles, softmax_signal, square_sums
 from ..core.signal.masks import Mask, causal_mask, dead_entries, unchanging
 from ..core.signal.measured import from_array
@@ -84,6 +84,7 @@ def logsumexp_covariance(C: Array, s: float, n: float, variance: float) -> Array
 def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: Signal | None = None) -> Signal:
     """y = softmax(scale q k^T + bias) v over (..., tokens, features): matmul, softmax, matmul, and what k, v share."""
     a = node.attrs
+    doubt_relatives(node, ctx, matmul_equation(q.ndim, k.ndim).replace("kp", "pk"))
     if a.get("grouped"):
         k, v = repeated_heads(k, q), repeated_heads(v, q)
     logits = logits_of(q, k, scale_of(node, q))
@@ -102,6 +103,12 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
     made = _weighted(node.outputs[0].shape, p, v, logits, live, rate)
     width = q.shape[-1] * (q.shape[-3] if q.ndim > 3 else 1)
     return shared_input(made, v, logits, live, width=float(width))
+
+
+def doubt_relatives(node: Node, ctx: Context, equation: str) -> None:
+    """x x^T, shared queries and keys: what meets itself is larger than the rest, which no average over pairs tells."""
+    if ctx.relations(node).meets_itself(equation):
+        ctx.doubt("both factors are made of the same tensor")
 
 
 def scale_of(node: Node, q: Signal) -> float:

@@ -22,7 +22,7 @@ from ..core.signal.merged_axes import MOST_AXES, fine_of, finely, merged
 from ..core.signal.positive import exponential, is_nonnegative
 from ..core.signal.signal import Signal
 from ..core.signal.volatility import contracted, pair_volatility
-from .attention import shared_input
+from .attention import doubt_relatives, shared_input
 from .registry import Context, rule
 from .shape import permuted, reshaped, same_row
 
@@ -184,6 +184,7 @@ def _two_operands(node: Node, ctx: Context, equation: str, a: Signal | None, b: 
     slot = next((k for k in (1, 0) if k in weights), None)
     if slot is None:
         assert a is not None and b is not None
+        doubt_relatives(node, ctx, equation)
         return contract(equation, a, b)
     x = (b, a)[slot]
     assert x is not None

@@ -127,6 +127,8 @@ def masked_exponential(
 def by_statistic(node: Node, ctx: Context, fn: str, signals: list[Signal]) -> Signal | None:
     """x times (or divided by) a function of its own mean square or variance: a normalisation written out by hand."""
     for slot in (1, 0) if fn == "mul" else (1,):
+        if fn == "mul" and signals[slot].expr.monotone == 1:
+            continue  # x |x|: the larger the statistic, the larger what comes out
         found = ctx.relations(node).statistic(slot, 1 - slot, signals[slot])
         if found is not None:
             factor = found.factor(signals[slot], inverse=fn == "div")
@@ -193,20 +195,38 @@ def product_of(
 
     Correlated Gaussians (Isserlis), with a, b the covariances of each, c0 and c those across:
     E = (m_u m_v + c0)^2 + m_u^2 b + m_v^2 a + 2 m_u m_v c + a b + c^2.
+
+    Squares may vary together where entries do not (x and its norm): E[u^2 v^2] = E[u^2] E[v^2] + cov(u^2, v^2).
     """
     u, v = signals
     profiles, level = _product_profiles(u, v)
     cross = (cross_of(node, ctx, u, v) if related else np.full(u.K.shape, u.mean * v.mean)) - u.mean * v.mean
+    squares = ctx.relations(node).of_squares(0, 1) if related and _is_broadcast(node, ctx) else None
+    together = None if squares is None else squares / max(u.second * v.second, 1e-300)
     if np.max(np.abs(cross)) <= 1e-9 * np.sqrt(max(u.variance * v.variance, 1e-300)):
         K = u.K * v.K * (common_scale(node, ctx, u, v) if related else 1.0)
+        if together is not None:
+            K = K * (1.0 + np.maximum(together, -0.9))
         varies = [ctx.varies(node, k) for k in (0, 1)] if related else (True, True)
         made = Signal(shape, u.mean * v.mean, K * level, profiles=profiles, volatility=_shaken(u, v, varies),
                       deficiency=max(u.deficiency, v.deficiency))  # fmt: skip
         return signed(made, sign_of(u) * sign_of(v))
+    if ctx.relations(node).has_share(0, 1):
+        ctx.doubt("a softmax and what it is made of are multiplied")
     a, b, c0 = u.covariance, v.covariance, float(cross.flat[0])
     mean = u.mean * v.mean + c0
     K = mean**2 + u.mean**2 * b + v.mean**2 * a + 2 * u.mean * v.mean * cross + a * b + cross**2
+    if together is not None and K.flat[0] > mean**2:
+        known = u.second * v.second * (1.0 + float(together.flat[0]))
+        K = mean**2 + (K - mean**2) * max((known - mean**2) / (K.flat[0] - mean**2), 0.1)
     return Signal(shape, mean, K)
+
+
+def _is_broadcast(node: Node, ctx: Context) -> bool:
+    """Whether one operand may be a statistic of the other: it is broadcast to it, and both vary."""
+    one, two = node.inputs[:2]
+    unlike = one is not None and two is not None and one.shape != two.shape
+    return unlike and all(ctx.varies(node, k) for k in (0, 1))
 
 
 def common_scale(node: Node, ctx: Context, u: Signal, v: Signal) -> Array | float:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ..core.dependence.functions import moment_together
 from ..core.gaussian.expression import X, apply
+from ..core.graph.along_axes import maps_of
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import copies, mapped_along
+from ..core.signal.axis_maps import mapped_along
 from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
 from ..core.signal.measured import from_array
@@ -25,8 +25,6 @@ Across = Callable[[int, int], Array | None]
 Related = dict[tuple[int, int], Array]
 MOST_PARTS = 6
 """Of more parts than these pairs are taken as independent."""
-_COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-"""numpy's names for paddings that copy entries."""
 
 
 def blended_profiles(parts: Sequence[tuple[float, Signal]], skip: int | None = None) -> Profiles:
@@ -130,16 +128,12 @@ def pad(node: Node, ctx: Context, x: Signal) -> Signal:
         return moved(x, ("pad", pads, "nothing"), lambda y: Signal(shape, y.mean, y.K))
     if 0 in x.shape:
         return constant(shape, value)
-    places = [np.arange(-low, n + high) for n, (low, high) in zip(x.shape, pads, strict=True)]
-    inside = [(at >= 0) & (at < n) for at, n in zip(places, x.shape, strict=True)]
+    maps = maps_of(node, x.shape)
     if mode != "constant":
-        for axis, (n, (low, high)) in enumerate(zip(x.shape, pads, strict=True)):
-            shown: Any = np.arange(n)[places[axis][inside[axis]]]
-            shown = np.pad(shown, (max(low, 0), max(high, 0)), mode=_COPIES[mode])  # type: ignore[call-overload]
-            x = picked(x, axis, shown, ("pad", mode, low, high)) if low or high else x
+        for axis, windows in maps.items():
+            x = picked(x, axis, windows.taps[:, 0], ("pad", mode, pads[axis]))
         return x
     bare = Signal(x.shape, x.mean - value, x.K - 2 * value * x.mean + value**2, profiles=x.profiles)
-    maps = {a: copies(np.where(inside[a], places[a], 0), inside[a]) for a in range(x.ndim) if any(pads[a])}
     made = mapped_along(bare, maps)
     if value == 0.0:
         return signed(made, sign_of(x))

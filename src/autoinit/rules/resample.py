@@ -1,74 +1,34 @@
-"""Interpolation and sliding-window rearrangements (Unfold, Fold)."""
+"""Linear maps along axes (average pooling, interpolation) and sliding-window rearrangements (Unfold, Fold)."""
 
 from __future__ import annotations
-
-from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.graph.along_axes import maps_of
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import dense, mapped_along
+from ..core.signal.axis_maps import mapped_along
+from ..core.signal.positive import sign_of, signed
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal
 from .registry import Context, rule
 from .shape import picked
 
 
-@lru_cache(maxsize=512)
-def _weights(n: int, new: int, mode: str, align_corners: bool, antialias: bool) -> Array:
-    """The (new, n) matrix that resamples one axis: every row sums to one."""
-    i: Any = np.arange(new)
-    if mode == "nearest":
-        return np.asarray(np.eye(n)[np.minimum(i * n // new, n - 1)])
-    step = (n - 1) / max(new - 1, 1) * (new > 1) if align_corners else n / new
-    if antialias:  # a kernel as wide as the step (of at least one), over the places that exist, normalised
-        W = _kernel((step * (i[:, None] + 0.5) - np.arange(n) - 0.5) / max(step, 1.0), mode, -0.5)
-        return np.asarray(W / W.sum(axis=1, keepdims=True))
-    at = i * step if align_corners else (i + 0.5) * step - 0.5
-    at = np.maximum(at, 0.0) if mode == "linear" else at
-    W = _kernel(at[:, None] - np.arange(-3, n + 3), mode, -0.75)
-    W[:, 3] += W[:, :3].sum(axis=1)  # places outside repeat the ends
-    W[:, n + 2] += W[:, n + 3 :].sum(axis=1)
-    return np.asarray(W[:, 3 : n + 3])
+@rule("average_pool", "interpolate")
+def along_axes(node: Node, ctx: Context, x: Signal) -> Signal:
+    """y = W x along each axis, W known: m' = (mean sum of a row) m, K' = W K W^T, averaged over pairs of places.
 
-
-def _kernel(t: Array, mode: str, a: float) -> Array:
-    t = np.abs(t)
-    if mode == "linear":
-        return np.maximum(0.0, 1.0 - t)
-    far = np.where(t < 2, a * t**3 - 5 * a * t**2 + 8 * a * t - 4 * a, 0.0)
-    return np.where(t <= 1, (a + 2) * t**3 - (a + 3) * t**2 + 1, far)
-
-
-def weights_along(node: Node, axis: int, n: int) -> Array | None:
-    """The (new, old) matrix of one axis of an interpolation; None where nothing changes."""
-    a, new = node.attrs, node.outputs[0].shape[axis]
-    known = a.get("matrices", {})
-    if n == new and (a["mode"] == "nearest" or known):
-        return None
-    W = known.get(axis)
-    return _weights(n, new, a["mode"], a["align_corners"], a.get("antialias", False)) if W is None else W
-
-
-@rule("interpolate")
-def interpolate(node: Node, ctx: Context, x: Signal) -> Signal:
-    """y = W x along each axis, W known, rows summing to one: m' = m, K' = W K W^T, averaged over pairs of places.
-
-    The nearest entries are entries still.
+    The mean of w entries has E[y^2] = K(same)/w + (1 - 1/w) K(other). Copies of entries are entries still.
     """
-    nearest, maps = node.attrs["mode"] == "nearest", {}
-    for axis in node.attrs["axes"]:
-        W = weights_along(node, axis, x.shape[axis])
-        if W is None:
-            continue
-        if nearest:
-            x = picked(x, axis, W.argmax(axis=1), ("nearest", W.shape[0]))
-        else:
-            maps[axis] = dense(W)
-    return x if nearest else mapped_along(x, maps)
+    maps = maps_of(node, x.shape)
+    if all(w.copies for w in maps.values()):
+        for axis, w in maps.items():
+            x = picked(x, axis, w.taps[:, 0], w.taps.tobytes())
+        return x
+    made = mapped_along(x, maps).but(deficiency=x.deficiency)
+    return signed(made, sign_of(x)) if all((w.weights >= 0.0).all() for w in maps.values()) else made
 
 
 def _windows(node: Node, n: int, axis: int) -> NDArray[np.int64]:

@@ -53,12 +53,13 @@ def index_of(view: Layout, root: Axis) -> Index:
         for part in reversed(parts):
             if isinstance(part, Digit) and uses(part, root):
                 run = run_of((part,), NONE)
-                of = part if part.root == root else Digit(root, 1, root.size)
-                if run.of != (of,):
+                of = run.of[0]
+                top = isinstance(of, Digit) and of.root == root and of.stride * of.size == root.size
+                if len(run.of) != 1 or not isinstance(of, Digit) or not (top or of == part):
                     raise ValueError("a part of a part")
                 found.append(Use(axis, low, part.size, of.stride * run.step))
                 digits.append((of.stride, of.size))
-                start += run.start
+                start += of.stride * run.start
             low *= part.size
     for digit, index in view.fixed:
         if digit.root == root:

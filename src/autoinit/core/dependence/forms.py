@@ -7,15 +7,23 @@ c = cov(f, x) / var x (Stein); a product E[y] x + E[x] y; sums, means, norms and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from math import prod, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..graph.canonical.layout import Axis, Layout, Repeat, joined, of_base, split
+import numpy as np
+
+from ..graph.along_axes import maps_of
+from ..graph.canonical.layout import Axis, Digit, Layout, Repeat, joined, of_base, split
 from ..graph.canonical.substitution import along, through
 from ..graph.graph import Node, Value
 from ..graph.roles import reduced_axes
-from ..signal.axis_maps import averaged_over
+from ..signal import axes as K_axes
+from ..signal.axis_maps import Windows, averaged_over
+from ..signal.profiles import Array
+from ..signal.signal import Signal
 from .extreme import slope_of_extreme
+from .stencils import along_maps
 
 if TYPE_CHECKING:
     from .joint import Joint
@@ -131,7 +139,18 @@ def _reduce(joint: Joint, node: Node, view: Layout) -> Form:
         slope = 1.0 if kind == "mean" else float(prod(x.shape[a] for a in gone))
     elif kind in ("max", "min"):
         slope = slope_of_extreme(joint.signal(x), tuple(sorted(gone)), smallest=kind == "min")
+    elif kind == "logsumexp":
+        slope = 1.0
+    elif kind in ("var", "std") or (kind == "norm" and node.attrs.get("power") in (None, 2.0)):
+        made = joint.signal(node.outputs[0])
+        x = joint.square(x, 0.0 if kind == "norm" else joint.signal(x).mean)
+        slope = _of_mean_square(made, joint.signal(x).mean, root=kind != "var")
     return None if slope is None else [Part(slope, before_reduction(node, view, x))]
+
+
+def _of_mean_square(y: Signal, square: float, root: bool) -> float | None:
+    """c of y = c (mean s of squares) + ..., for y = a s or sqrt(a s): E[y] / E[s], half of it of a root."""
+    return (0.5 if root else 1.0) * y.mean / square if square > 0.0 else None
 
 
 def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
@@ -144,12 +163,22 @@ def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
         return [_operand(node, x, view, sqrt(max(made.variance, 0.0) / signal.variance))] if signal.variance else []
     axes, groups = {k % len(x.shape) for k in a["axes"]}, int(a.get("groups") or 0)
     channel = a["channel_axes"][0] if groups else -1
+
+    def averaged(table: Array) -> float:
+        """Over the places of one statistic."""
+        shape, over = signal.shape, sorted(axes)
+        if groups:
+            table = K_axes.split(table, channel, 2)
+            shape = (*shape[:channel], groups, shape[channel] // groups, *shape[channel + 1 :])
+            over = [channel + 1, *(k + (k > channel) for k in over)]
+        return float(averaged_over(table, over, shape).flat[0])
+
     level, centre = signal.second, a.get("centre", True)
     if centre:
-        level -= float(averaged_over(signal.K, tuple(sorted({*axes, channel} - {-1})), signal.shape).flat[0])
+        level -= averaged(signal.K)
     if level <= 0.0:
         return None
-    factor = sqrt(max(made.variance, 0.0) / level)
+    factor = sqrt(max(made.variance, 0.0) / level) * _root_of_statistic(signal, averaged)
     parts = [_operand(node, x, view, factor)]
     if centre:
         kept = list(of_base(x.id, x.shape).axes)
@@ -161,58 +190,97 @@ def _normalize(joint: Joint, node: Node, view: Layout) -> Form:
     return parts
 
 
+def _root_of_statistic(x: Signal, averaged: Callable[[Array], float]) -> float:
+    """E[sqrt s] / sqrt(E s) of the mean square s over axes, as of a log-normal s: what E[x x / sqrt s] falls short by.
+
+    s scatters as that of Gaussian entries does, and with the variances that they share (volatility)."""
+    C = x.covariance
+    scatter = 2.0 * averaged(C * C + 2.0 * x.mean**2 * C) / x.second**2
+    if x.volatility is not None:
+        scatter += max(averaged(x.volatility), 0.0)
+    return float((1.0 + scatter) ** -0.125)
+
+
 def _mixed(node: Node, view: Layout, x: Value, axis: int, own: float, average: float) -> list[Part]:
     """own · x + average · (its mean along the axis): all that a map along it does to pairs of places, on average."""
     return [_operand(node, x, view, own), _operand(node, x, view, average, axis)]
 
 
 def _softmax(joint: Joint, node: Node, view: Layout) -> Form:
-    """d p_i / d x_j = p_i (i = j) - p_i p_j, so that p = n E[p p'] (x - its mean) + rest."""
+    """d p_i / d x_j = p_i (i = j) - p_i p_j, so that p = n E[p p'] (x - its mean) + rest; of log p, (i = j) - p_j."""
     x, out = joint.operand(node, 0), node.outputs[0]
-    if x is None or node.attrs.get("log") or len(x.shape) == 0:
+    if x is None or len(x.shape) == 0:
         return None
     axis = node.attrs["axis"] % len(x.shape)
+    if node.attrs.get("log"):
+        return _mixed(node, view, x, axis, 1.0, -1.0)
     pair = joint.signal(out).K[tuple(int(a == axis) for a in range(len(x.shape)))]
     slope = x.shape[axis] * float(pair)
     return _mixed(node, view, x, axis, slope, -slope)
 
 
 def _cumulative(joint: Joint, node: Node, view: Layout) -> Form:
-    """Of two places each is as often before the other as behind it: x/2 + (n/2) mean(x), without itself -x/2 + ..."""
-    x = joint.operand(node, 0)
-    if x is None or node.attrs["kind"] != "sum":
+    """A sum: of two places each is as often before the other as behind it. The extreme of k entries is each of them
+    with chance 1/k, so that on average an entry is that of its own place with chance H_n / n."""
+    x, kind = joint.operand(node, 0), node.attrs["kind"]
+    if x is None or kind == "prod":
         return None
     axis = node.attrs["axis"] % len(x.shape)
-    own = -0.5 if node.attrs.get("remaining") else 0.5
-    return _mixed(node, view, x, axis, own, 0.5 * x.shape[axis])
+    n = x.shape[axis]
+    if kind == "sum":
+        own = -0.5 if node.attrs.get("remaining") else 0.5
+        return _mixed(node, view, x, axis, own, 0.5 * n)
+    slope = slope_of_extreme(joint.signal(x), (axis,), smallest=kind == "min", count=max(n // 2, 2))
+    if slope is None or n < 2:
+        return None
+    same = float(np.mean(1.0 / np.arange(1, n + 1)))
+    other = (1.0 - same) / (n - 1)
+    return _mixed(node, view, x, axis, slope * (same - other), slope * other * n)
+
+
+def _along_axes(joint: Joint, node: Node, view: Layout) -> Form:
+    x = joint.operand(node, 0)
+    return None if x is None else [Part(*one) for one in along_maps(node, x, view, maps_of(node, x.shape))]
 
 
 def _max_pool(joint: Joint, node: Node, view: Layout) -> Form:
     x, a = joint.operand(node, 0), node.attrs
-    if x is None or x.shape != node.outputs[0].shape:
+    if x is None:
         return None
     slope = slope_of_extreme(joint.signal(x), tuple(a["axes"]), smallest=False, count=prod(a["window"]))
-    return None if slope is None else _pool(joint, node, view, slope)
+    form = _along_axes(joint, node, view)
+    return None if slope is None or form is None else [Part(slope * c, place) for c, place in form]
 
 
-def _pool(joint: Joint, node: Node, view: Layout, slope: float = 1.0) -> Form:
-    """Windows as wide as w of an axis that keeps its length: an entry itself is met once in w."""
-    x, a = joint.operand(node, 0), node.attrs
-    if x is None or x.shape != node.outputs[0].shape:
+def _lp_pool(joint: Joint, node: Node, view: Layout) -> Form:
+    """The root of a mean of squares."""
+    x, power = joint.operand(node, 0), float(node.attrs.get("power", 2.0))
+    if x is None or power != 2.0:
         return None
-    parts: list[tuple[float, tuple[int, ...]]] = [(slope, ())]
-    """Coefficients, and the axes that are averaged over."""
-    for axis, window in zip(a["axes"], a["window"], strict=True):
-        n = x.shape[axis]
-        if n > 1:
-            average = n * (1.0 - 1.0 / min(window, n)) / (n - 1)
-            own = 1.0 / min(window, n) - average / n
-            parts = [more for c, gone in parts for more in ((c * own, gone), (c * average, (*gone, axis)))]
-    return [_operand(node, x, view, c, *gone) for c, gone in parts]
+    square = joint.square(x)
+    slope = _of_mean_square(joint.signal(node.outputs[0]), joint.signal(square).mean, root=True)
+    maps = maps_of(node, x.shape)
+    return None if slope is None else [Part(slope * c, at) for c, at in along_maps(node, square, view, maps)]
+
+
+def _unfold(joint: Joint, node: Node, view: Layout) -> Form:
+    """Windows along an axis: any tap of them is, on average, that of a window's mean."""
+    x, out, axis = joint.operand(node, 0), node.outputs[0], node.attrs["axis"]
+    if x is None:
+        return None
+    taps = np.arange(out.shape[axis])[:, None] * node.attrs["step"] + np.arange(out.shape[-1])
+    inner = Value(out.id, out.shape[:-1])
+    seen = through(view, out.id, {Axis(out.id, out_axis, n): None if out_axis == len(inner.shape) else
+                                  (Digit(Axis(out.id, out_axis, n), 1, n),)
+                                  for out_axis, n in enumerate(out.shape) if n > 1})  # fmt: skip
+    windows = Windows(taps, np.full(taps.shape, 1.0 / out.shape[-1]))
+    made = replace(node, outputs=(inner,))
+    return [Part(*one) for one in along_maps(made, x, seen, {axis: windows})]
 
 
 FORMS: Mapping[str, Callable[[Joint, Node, Layout], Form]] = {
     "elementwise": _elementwise, "identity": _same, "dropout": _same, "where": _where, "masked_fill": _masked,
     "gather": _gather, "matmul": _matmul, "attention": _attention, "reduce": _reduce, "normalize": _normalize,
-    "softmax": _softmax, "cumulative": _cumulative, "average_pool": _pool, "max_pool": _max_pool,
+    "softmax": _softmax, "cumulative": _cumulative, "max_pool": _max_pool, "unfold": _unfold, "lp_pool": _lp_pool,
+    **dict.fromkeys(("average_pool", "interpolate", "pad"), _along_axes),
 }  # fmt: skip

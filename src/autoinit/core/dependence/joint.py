@@ -10,11 +10,13 @@ leaves: equal ones are one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import Axis, Layout, of_base
+from ..gaussian.expression import apply
+from ..graph.canonical.layout import Axis, Digit, Layout, of_base
 from ..graph.canonical.moves import part_of
 from ..graph.canonical.pieces import Pieces, pieces_of, resolved
 from ..graph.canonical.substitution import Lost, along, through
@@ -52,6 +54,44 @@ class Joint:
         shape = (*one.shape[: axis + 1], two.shape[axis], *one.shape[axis + 1 :])
         found = self._asked(a.with_axis(axis + 1), b.with_axis(axis), shape)
         return None if found is None else np.asarray(found.take(0, axis=axis).take(0, axis=axis))
+
+    def by_label(self, one: Value, two: Value, names: Sequence[str]) -> Array | None:
+        """`covariance` over all axes of an equation, one letter each: of what a contraction multiplies."""
+        if any(len(set(letters)) < len(letters) for letters in names):
+            return None
+        values, labels = (one, two), "".join(dict.fromkeys("".join(names)))
+        sizes = dict.fromkeys(labels, 1)
+        views: list[Layout] = []
+        for value, letters in zip(values, names, strict=True):
+            layout = self.view(value, len(letters))
+            axes = dict(zip(letters, layout.axes, strict=True))
+            views.append(layout._replace(axes=tuple(axes.get(c, ()) for c in labels)))
+            for c, n in zip(letters, layout.shape, strict=True):
+                if n > 1 and sizes[c] not in (1, n):
+                    return None
+                sizes[c] = max(n, sizes[c])
+        return self._asked(views[0], views[1], tuple(sizes[c] for c in labels))
+
+    def of_squares(self, one: Value, two: Value, shape: Sequence[int]) -> Array | None:
+        """cov(u_i^2, v_j^2)."""
+        try:
+            a, b = (self._squares_seen(self.view(value, len(shape))) for value in (one, two))
+        except Lost:
+            return None
+        return self._asked(a, b, tuple(shape))
+
+    def _squares_seen(self, view: Layout) -> Layout:
+        base = Value(view.base, self.signal(view.base).shape)
+        return _of(self.square(base).id, view, base.shape)
+
+    def square(self, x: Value, off: float = 0.0) -> Value:
+        """(x - off)^2, as a value of the story that no node computes."""
+
+        def signal() -> Signal:
+            of = self.signal(x)
+            return Signal.function(of.source, apply("square", apply("sub", of.expr, off) if off else of.expr))
+
+        return self.story.imagined(x, ("square", x.id, off), signal)
 
     def _asked(self, a: Layout, b: Layout, shape: tuple[int, ...]) -> Array | None:
         self._steps = 0
@@ -111,16 +151,19 @@ class Joint:
         if u.source is v.source and u.shape == v.shape:
             together = moment_together(u, v) - u.mean * v.mean
             return pushed(together, a.base, u.shape, a, _of(a.base, b, u.shape), shape)
-        if u.shape == v.shape and (u.source is not u or v.source is not v):
+        if self.story.when(a.base) < self.story.when(b.base):
+            a, b, u, v = b, a, v, u
+        if u.source is not u:  # what is no function, but linear in what made it, is expanded
             one, two = self.source(a.base), self.source(b.base)
-            if one is not None and two is not None:
+            if one is not None and two is not None and u.shape != v.shape and _is_all(a, u) and _is_all(b, v):
+                sources = self.between(self.down(_of(one.id, a, u.shape)), self.down(_of(two.id, b, v.shape)), shape)
+                return covariance_of_functions(u, v, sources)
+            if one is not None and two is not None and u.shape == v.shape:
                 inner = self.between(self.view(one, u.ndim), self.view(two, v.ndim), u.shape)
                 if not inner.any():
                     return nothing
                 table = covariance_of_functions(u, v, inner)
                 return pushed(table, a.base, u.shape, a, _of(a.base, b, u.shape), shape)
-        if self.story.when(a.base) < self.story.when(b.base):
-            a, b = b, a
         node, other = self.story.producer(a.base), self.story.producer(b.base)
         if node is None:
             return nothing  # two inputs
@@ -169,6 +212,11 @@ class Joint:
         node = self.story.producer(value)
         data = self.data(node) if node is not None and spec_of(node.op).pointwise else []
         return data[0][1] if len(data) == 1 else None
+
+    def is_share(self, value: Value) -> bool:
+        at = self.source(self.view(value, len(value.shape)).base)
+        node = None if at is None else self.story.producer(at.id)
+        return node is not None and spec_of(node.op).shares
 
     def origin(self, value: Value) -> Layout | None:
         """The view, of a value that is no view, that a value is a pointwise function of."""
@@ -234,6 +282,11 @@ class Joint:
             return None if piece is None else self.view(piece, len(piece.shape))
 
         return pieces_of(node, layout)
+
+
+def _is_all(view: Layout, of: Signal) -> bool:
+    """Whether every entry of a tensor is in a view of it: then the view averages over none."""
+    return prod(part.size for parts in view.axes for part in parts if isinstance(part, Digit)) == prod(of.shape)
 
 
 def _of(base: int, view: Layout, shape: tuple[int, ...]) -> Layout:

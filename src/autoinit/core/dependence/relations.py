@@ -13,6 +13,8 @@ from .joint import Joint
 from .statistics import Statistic, statistic_of
 
 Array = NDArray[np.float64]
+SLIGHT = 1e-6
+"""Correlations below this are none."""
 
 
 class Relations:
@@ -32,10 +34,29 @@ class Relations:
         asked = self._operands(slot, other)
         return None if asked is None else asked[0].covariance(*asked[1:], shape or self._node.outputs[0].shape)
 
+    def of_squares(self, slot: int, other: int) -> Array | None:
+        """cov(u_i^2, v_j^2) over the shape of the output."""
+        asked = self._operands(slot, other)
+        return None if asked is None else asked[0].of_squares(*asked[1:], self._node.outputs[0].shape)
+
+    def has_share(self, slot: int, other: int) -> bool:
+        """Whether one of two operands is a function of shares (a softmax)."""
+        asked = self._operands(slot, other)
+        return asked is not None and any(asked[0].is_share(value) for value in asked[1:])
+
     def across(self, slot: int, other: int, axis: int) -> Array | None:
         """The same for operands of their own lengths along an axis, averaged over all pairs of places there."""
         asked = self._operands(slot, other)
         return None if asked is None else asked[0].across(*asked[1:], axis)
+
+    def meets_itself(self, equation: str, slot: int = 0, other: int = 1) -> bool:
+        """Whether what a contraction multiplies is made of the same: x x^T has a diagonal that is unlike the rest."""
+        asked = self._operands(slot, other)
+        if asked is None:
+            return False
+        found = asked[0].by_label(*asked[1:], equation.split("->")[0].split(","))
+        u, v = (asked[0].signal(value) for value in asked[1:])
+        return found is not None and bool(np.any(np.abs(found) > SLIGHT * (u.variance * v.variance) ** 0.5))
 
     def statistic(self, slot: int, other: int, law: Signal) -> Statistic | None:
         """What operand `slot`, with this signal, is a statistic of, if that is the other one."""

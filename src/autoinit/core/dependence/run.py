@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ..graph.graph import Graph, Node
 from ..options import Options
 from ..signal.signal import Signal
+from .story import Story
 
 
 class Rules(Protocol):
@@ -28,6 +29,7 @@ class Run(Protocol):
     graph: Graph
     options: Options
     signals: dict[int, Signal]
+    story: Story
 
     @property
     def rules(self) -> Rules:

@@ -9,12 +9,15 @@ every dependence, moments do not. The front end knows the ops (`core.graph.Ances
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.canonical.form import key_of
 from ..graph.graph import Node, Reference, Value
+from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.profiles import Profiles
 from ..signal.samples import complex_sample, sample
@@ -37,6 +40,8 @@ class Retrace:
         self.run = run
         self.samples: list[dict[Any, Any]] = [{} for _ in range(REPEATS)]
         self.drawn: list[dict[int, NDArray[Any]]] = [{} for _ in range(REPEATS)]
+        self.calls: dict[Hashable, Value] = {}
+        """Calls whose output was drawn."""
         self.left = BUDGET
         self.tainted: set[int] = set()
         """Values that come from samples without a weight in between."""
@@ -88,6 +93,10 @@ class Retrace:
     def draw(self, leaf: Value, repeat: int, complex_value: bool = False) -> NDArray[Any] | None:
         """One sample of a value that the retrace starts from, the same for all that follows from it."""
         drawn = self.drawn[repeat]
+        node = self.run.story.producer(leaf.id)
+        key = None if node is None or spec_of(node.op).random else key_of(node)
+        if key is not None and node is not None and len(node.outputs) == 1:  # the same call once more gives the same
+            leaf = self.calls.setdefault(key, leaf)
         if leaf.id not in drawn:
             signal = self.run.signals.get(leaf.id)
             if signal is None:

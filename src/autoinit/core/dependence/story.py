@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 
 from ..graph.canonical.layout import Layout
-from ..graph.graph import Constant, Graph, Node, ParameterView, Reference, Value
+from ..graph.graph import Constant, Graph, Node, ParameterView, Value
 from ..signal.signal import Signal
 
 FIRST_LEAF = -2
@@ -24,7 +24,7 @@ class Story:
         self.layouts, self.weights_of, self._same = layouts, weights_of, same
         uses = Counter(ref for node in graph.nodes for ref in set(node.inputs) if isinstance(ref, ParameterView))
         self._shared = {ref for ref, count in uses.items() if count > 1}
-        self._made: dict[int, tuple[int, Node]] = {}
+        self._made: dict[int, tuple[float, Node]] = {}
         self._leaves: dict[object, int] = {}
         self.leaves: dict[int, Signal] = {}
         """The signals of constants and parameters that are data."""
@@ -41,7 +41,15 @@ class Story:
     def producer(self, value: int) -> Node | None:
         return self._made[value][1] if value in self._made else None
 
-    def when(self, value: int) -> int:
+    def imagined(self, x: Value, key: object, signal: Callable[[], Signal]) -> Value:
+        """A function of a value, entry by entry, that no node computes. key: which."""
+        made = Value(self.leaf(key), x.shape)
+        if made.id not in self.leaves:
+            self.leaves[made.id] = signal()
+            self._made[made.id] = self.when(x.id) + 0.5, Node("elementwise", (x,), (made,), {"fn": "imagined"})
+        return made
+
+    def when(self, value: int) -> float:
         return self._made[value][0] if value in self._made else -1
 
     def is_shared(self, node: Node) -> bool:
@@ -55,6 +63,6 @@ class Story:
             return ref
         return Value(self.leaf(ref), ref.shape)
 
-    def leaf(self, ref: Reference) -> int:
-        key = ref if isinstance(ref, ParameterView) else self._same(ref)  # type: ignore[arg-type]
+    def leaf(self, ref: object) -> int:
+        key = self._same(ref) if isinstance(ref, Constant) else ref
         return self._leaves.setdefault(key, FIRST_LEAF - len(self._leaves))

@@ -17,6 +17,7 @@ and moments of different places, which are averages over pairs, are `levelled` f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -53,38 +54,42 @@ Linear = Callable[[Array], Totals]
 """A linear map along an axis, asked for the totals of a_oi q_i."""
 
 
-def windows(taps: NDArray[np.int64], weights: Array) -> Linear:
+@dataclass(frozen=True, eq=False)
+class Windows:
     """Every output is the sum of `weights` (outputs, window) times the inputs at the places `taps`."""
 
-    def totals(q: Array) -> Totals:
-        a = weights * q[taps]
-        columns = np.bincount(taps.ravel(), a.ravel(), q.size).astype(float)
+    taps: NDArray[np.int64]
+    weights: Array
+
+    def __call__(self, q: Array) -> Totals:
+        a = self.weights * q[self.taps]
+        columns = np.bincount(self.taps.ravel(), a.ravel(), q.size).astype(float)
         return Totals(np.square(a).sum(axis=1), a.sum(axis=1), columns)
 
-    return totals
+    @classmethod
+    def dense(cls, a: Array) -> Windows:
+        """All of a matrix a_oi."""
+        return cls(np.broadcast_to(np.arange(a.shape[1]), a.shape), np.asarray(a, float))
+
+    @property
+    def copies(self) -> bool:
+        """Whether every output is one of the inputs."""
+        return self.taps.shape[1] == 1 and bool(np.all(self.weights == 1.0))
 
 
-def copies(places: NDArray[np.int64], live: NDArray[np.bool_] | None = None) -> Linear:
+def copies(places: NDArray[np.int64], live: NDArray[np.bool_] | None = None) -> Windows:
     """Every output is the input at one place; zero where that is not `live`."""
     weights = np.ones(places.size) if live is None else live.astype(float)
-    return windows(places[:, None], weights[:, None])
+    return Windows(places[:, None], weights[:, None])
 
 
 def spread(taps: NDArray[np.int64], weights: Array, n: int) -> Linear:
-    """The transpose of `windows`: every output is the sum over the windows that read it, n outputs in all."""
+    """The transpose of `Windows`: every output is the sum over the windows that read it, n outputs in all."""
 
     def totals(q: Array) -> Totals:
         a = weights * q[:, None]
         squares = np.bincount(taps.ravel(), np.square(a).ravel(), n).astype(float)
         return Totals(squares, np.bincount(taps.ravel(), a.ravel(), n).astype(float), a.sum(axis=1))
-
-    return totals
-
-
-def dense(a: Array) -> Linear:
-    def totals(q: Array) -> Totals:
-        b = a * q
-        return Totals(np.square(b).sum(axis=1), b.sum(axis=1), b.sum(axis=0))
 
     return totals
 

@@ -33,8 +33,10 @@ WITH_WEIGHTS = {
         "embedding", "_grouped_mm", "lstm", "gru", "rnn_tanh", "rnn_relu",
     )
 }  # fmt: skip
-NOT_RUN = {"aten.batch_norm", "aten.native_batch_norm", "aten.instance_norm", "aten.scaled_dot_product_attention"}
+NOT_RUN = {"aten.batch_norm", "aten.native_batch_norm", "aten.instance_norm"}
 """Outputs of variance one or less, some of whose kernels write to buffers."""
+RUN = {"aten.scaled_dot_product_attention"}
+"""Random by its tag, for the sake of its dropout: what it makes of queries and keys is known all the same."""
 
 FILLED = {
     f"aten.{name}"
@@ -154,7 +156,7 @@ class Origins:
             return origin
         if not drawn:
             origin.call = (func, operands, spec)
-        if drawn or (is_random(func) and like.dtype.is_floating_point):
+        if drawn or (is_random(func) and name not in RUN and like.dtype.is_floating_point):
             origin.leaves = frozenset((origin,))
             self._leaf_tensors[origin] = like
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from ...core.backward.law import Law, times
 from ...core.backward.passing import Backward
 from ...core.graph.graph import Node
-from ...core.signal.axis_maps import averaged_over, dense, mapped_along
+from ...core.signal.axis_maps import Windows, averaged_over, mapped_along
 from ...core.signal.broadcast import aligned
 from ...core.signal.masked_softmax import softmax_signal
 from ...core.signal.profiles import Array
@@ -69,4 +69,4 @@ def cumulative(node: Node, back: Backward, g: Law) -> None:
     taken = np.tril(np.ones((n, n)))
     if node.attrs.get("remaining"):
         taken = np.triu(np.ones((n, n)), 1)
-    back.send(node.inputs[0], mapped_along(g.moments, {axis: dense(taken.T)}))
+    back.send(node.inputs[0], mapped_along(g.moments, {axis: Windows.dense(taken.T)}))

@@ -13,26 +13,25 @@ import numpy as np
 
 from ...core.backward.law import Law, Own
 from ...core.backward.passing import Backward
+from ...core.graph.along_axes import maps_of, pooled_axes
 from ...core.graph.graph import Node, Value
-from ...core.signal.axis_maps import Linear, dense, mapped_along, spread
+from ...core.signal.axis_maps import Linear, mapped_along, spread
 from ...core.signal.marginal import POINTS
 from ...core.signal.profiles import Array
 from ...core.signal.signal import Signal
 from ...core.signal.window_maximum import Window
-from ..pool import pooled_axes
 from ..registry import RULES
-from ..resample import weights_along
 from .registry import adjoint
 
 
-@adjoint("average_pool")
-def average_pool(node: Node, back: Backward, g: Law) -> None:
-    x, maps = back.operand(node, 0), dict[int, Linear]()
+@adjoint("average_pool", "interpolate")
+def along_axes(node: Node, back: Backward, g: Law) -> None:
+    """W^T along each axis."""
+    x = back.operand(node, 0)
     assert x is not None
-    for a in pooled_axes(node, x):
-        counted = a.padded if node.attrs.get("include_pad", True) else a.live
-        share = a.live / np.maximum(counted.sum(axis=1, keepdims=True), 1)
-        maps[a.axis] = spread(a.taps, share, x.shape[a.axis])
+    maps: dict[int, Linear] = {
+        axis: spread(w.taps, w.weights, x.shape[axis]) for axis, w in maps_of(node, x.shape).items()
+    }
     back.send(node.inputs[0], mapped_along(g.moments, maps))
 
 
@@ -41,7 +40,7 @@ def max_pool(node: Node, back: Backward, g: Law) -> None:
     x = back.operand(node, 0)
     assert x is not None
     sizes = {}
-    for a in pooled_axes(node, x):
+    for a in pooled_axes(node, x.shape):
         window = Window.sliding(a.axis, a.size, a.stride, a.dilation, a.live)
         overlap = float(np.sum(window.weights * window.shares / (2.0 - window.shares)))
         sizes[a.axis] = (window.size, overlap)
@@ -85,17 +84,6 @@ def _stretched(p: Array | None, n: int) -> Array | None:
         return None
     made = p[np.minimum(np.arange(n) * p.size // n, p.size - 1)]
     return np.asarray(made / made.mean()) if made.mean() > 0.0 else None
-
-
-@adjoint("interpolate")
-def interpolate(node: Node, back: Backward, g: Law) -> None:
-    x, maps = back.operand(node, 0), {}
-    assert x is not None
-    for axis in node.attrs["axes"]:
-        W = weights_along(node, axis, x.shape[axis])
-        if W is not None:
-            maps[axis] = dense(np.asarray(W).T)
-    back.send(node.inputs[0], mapped_along(g.moments, maps))
 
 
 @adjoint("im2col", "col2im")

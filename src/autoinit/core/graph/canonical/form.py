@@ -34,7 +34,7 @@ def canonical(graph: Graph, feeding: Feeding) -> tuple[dict[int, Layout], bool]:
     return form.layouts, form.changed
 
 
-def _key(node: Node) -> Hashable | None:
+def key_of(node: Node) -> Hashable | None:
     """Equal for calls that give the same."""
     try:
         inputs = tuple(id(ref) if isinstance(ref, Constant) else ref for ref in node.inputs)
@@ -104,7 +104,7 @@ class _Form:
         """Whether the same was worked out before; then it is that value."""
         if not spec_of(node.op).repeatable or id(node) in self.sites or len(node.outputs) != 1:
             return False
-        key = _key(node)
+        key = key_of(node)
         before = self.calls.setdefault(key, node.outputs) if key is not None else node.outputs
         if before is node.outputs:
             return False
