@@ -161,7 +161,7 @@ def test_plan_answers_questions() -> None:
     assert plan.weight_layers[1].fan == pytest.approx(128, rel=1e-6)
     assert plan.weight_layers[1].weight == "2.weight"
     assert "3 weight layers" in plan.summary() and "6 of 6 parameters set" in plan.summary()
-    with pytest.raises(autoinit.AutoInitError, match="no parameter of that name"):
+    with pytest.raises(autoinit.AutoInitError, match="no parameter or module of that name"):
         plan["3.weight"]
 
 
