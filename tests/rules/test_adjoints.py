@@ -22,7 +22,7 @@ from autoinit.core.backward.products import product
 from autoinit.core.gaussian.expression import X, apply
 from autoinit.core.gaussian.slopes import Slopes
 from autoinit.core.gaussian.softmax_moments import flow_moments, pair_moments
-from autoinit.core.signal.axis_maps import copies, dense, mapped_along, spread
+from autoinit.core.signal.axis_maps import Windows, copies, mapped_along, spread
 from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal
@@ -154,7 +154,7 @@ def test_spread_is_the_transpose_of_windows() -> None:
     for row, places in enumerate(taps):
         matrix[row, places] += 0.5
     made = mapped_along(g, {0: spread(taps, np.full((7, 2), 0.5), 9)})
-    wanted = mapped_along(g, {0: dense(matrix.T)})
+    wanted = mapped_along(g, {0: Windows.dense(matrix.T)})
     assert np.allclose(made.K, wanted.K)
     x = components((9, 5), 0.0, {(0, 1): 1.0})
     assert np.allclose(mapped_along(x, {0: copies(np.arange(9))}).K, x.K)

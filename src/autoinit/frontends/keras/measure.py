@@ -64,11 +64,11 @@ def replayed(
         given[leaf.position] = made.sample(leaf.position, rng)
     try:
         with looks.within(), untouched_state([*other_seeds(model, seed), *values]):
-            values = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
+            run = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
     except Exception as error:
         raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,
                          fix="check the shape and dtype of inputs; does model(inputs) work?") from error  # fmt: skip
-    return [values[id(t)] for t in made.outputs]
+    return [run[id(t)] for t in made.outputs]
 
 
 def other_seeds(model: Any, seed: int) -> list[tuple[Any, Any]]:

@@ -6,6 +6,7 @@ A weight's gradient is one of them: E[(dL/dW)^2] = sum over t, t' of K_g(t, t') 
 from __future__ import annotations
 
 from string import ascii_letters
+from typing import Any
 
 import numpy as np
 
@@ -65,8 +66,8 @@ def _with_shared(made: Signal, labels: str, out: str, other: str, shared: Array,
     spread = K_axes.same(keys.K, axis) - K_axes.different(keys.K, axis)
     rest = other.replace(token, "")
     numbers = {c: k for k, c in enumerate(dict.fromkeys(out + other))}
-    extra = np.einsum(shared, [numbers[c] for c in out[:-1]], spread, [numbers[c] for c in rest],
-                      [numbers[c] for c in labels])  # fmt: skip
+    operands: list[Any] = [shared, [numbers[c] for c in out[:-1]], spread, [numbers[c] for c in rest]]
+    extra = np.einsum(*operands, [numbers[c] for c in labels])
     return Signal(made.shape, 0.0, made.K + extra, profiles=made.profiles)
 
 

@@ -221,7 +221,7 @@ def _several(node: Node, back: Backward, data: list[int], g: Law) -> None:
         shifted = [v + step * (k == which) for k, v in enumerate(values)]
         args = [shifted[data.index(k)] if k in data else float(scalars[k]) for k in range(len(node.inputs))]
         with np.errstate(all="ignore"):
-            return np.nan_to_num(np.asarray(function.fn(*args, *params), float), posinf=0.0, neginf=0.0)
+            return np.asarray(np.nan_to_num(np.asarray(function.fn(*args, *params), float), posinf=0.0, neginf=0.0))
 
     for which, slot in enumerate(data):
         step = 1e-5 * max(float(np.sqrt(known[which].second)), 1e-150)

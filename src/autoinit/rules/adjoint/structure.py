@@ -5,12 +5,13 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.backward.law import Law, times
 from ...core.backward.passing import Backward
 from ...core.graph.cuts import Cut, cuts_of
 from ...core.graph.graph import Node
-from ...core.signal.axis_maps import copies, mapped_along, spread
+from ...core.signal.axis_maps import Linear, copies, mapped_along, spread
 from ...core.signal.broadcast import aligned
 from ...core.signal.measured import from_array
 from ...core.signal.signal import Signal
@@ -55,7 +56,7 @@ def repeat(node: Node, back: Backward, g: Law) -> None:
     back.send(ref, mapped_along(g.moments, maps))
 
 
-def placed_back(places: np.ndarray[tuple[int], np.dtype[np.int64]], n: int):  # type: ignore[no-untyped-def]
+def placed_back(places: NDArray[np.int64], n: int) -> Linear:
     """Every entry goes to its place of n, where they are added up."""
     return spread(places[:, None], np.ones((places.size, 1)), n)
 
@@ -119,28 +120,6 @@ def stack(node: Node, back: Backward, g: Law) -> None:
         if ref is not None and back.wants(ref):
             one = mapped_along(g.moments, {axis: copies(np.array([k]))})
             back.send(ref, plain(reshaped(one, ref.shape)))
-
-
-_COPIES = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-
-
-@adjoint("pad")
-def pad(node: Node, back: Backward, g: Law) -> None:
-    ref, mode = node.inputs[0], node.attrs.get("mode", "constant")
-    assert ref is not None
-    maps = {}
-    for axis, (n, (low, high)) in enumerate(zip(ref.shape, node.attrs["pads"], strict=True)):
-        if not (low or high):
-            continue
-        size = g.moments.shape[axis]
-        if mode == "constant":
-            at = np.arange(n) + low
-            inside = (at >= 0) & (at < size)
-            maps[axis] = copies(np.where(inside, at, 0), inside)
-        else:
-            shown = np.arange(n)[max(-low, 0) : n - max(-high, 0)]
-            maps[axis] = placed_back(np.pad(shown, (max(low, 0), max(high, 0)), mode=_COPIES[mode]), n)
-    back.send(ref, mapped_along(g.moments, maps))
 
 
 @adjoint("triangle")

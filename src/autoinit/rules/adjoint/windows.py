@@ -24,7 +24,7 @@ from ..registry import RULES
 from .registry import adjoint
 
 
-@adjoint("average_pool", "interpolate")
+@adjoint("average_pool", "interpolate", "pad")
 def along_axes(node: Node, back: Backward, g: Law) -> None:
     """W^T along each axis."""
     x = back.operand(node, 0)
