@@ -142,7 +142,7 @@ def test_summary_counts_and_writes(tmp_path: Path) -> None:
     assert (found.models, found.planned, found.measured, found.unmeasured) == (3, 2, 1, 1)
     assert (found.families, found.families_planned, found.passed) == (3, 2, 2)
     text = (tmp_path / "zoo.md").read_text("utf-8")
-    assert "| timm:lost | time limit | build | stopped |" in text
+    assert "| timm:lost | time limit | build | `stopped` |" in text
     assert "| aten.strange | passed through | 2 | 1 |" in text
     stored = json.loads((tmp_path / "zoo.json").read_text("utf-8"))
     assert [m["name"] for m in stored["models"]] == ["timm:good", "timm:lost", "torchvision:half"]
