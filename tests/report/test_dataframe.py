@@ -33,7 +33,7 @@ def test_rows(plan: autoinit.Plan) -> None:
 
 def test_a_plan_without_layers_has_the_columns(plan: autoinit.Plan) -> None:
     pytest.importorskip("pandas")
-    empty = autoinit.Plan.from_dict({**plan.to_dict(), "parameters": [], "tensors": [], "outputs": []})
+    empty = autoinit.Plan.from_dict({**plan.to_dict(), "parameters": [], "tensors": [], "outputs": [], "slopes": []})
     for rows in ("layers", "parameters", "tensors"):
         assert list(empty.to_dataframe(rows)) == list(plan.to_dataframe(rows)) and len(empty.to_dataframe(rows)) == 0
 
