@@ -24,8 +24,9 @@ def cells(path: Path):
 
 
 def kinds(cell) -> set[str]:
-    """The forms in which a cell's outputs are shown."""
-    return {form for out in cell.outputs for form in out.get("data", {out.output_type: None}) if form != "text/plain"}
+    """The forms in which a cell's outputs are shown; what libraries log to stderr is none."""
+    outputs = [out for out in cell.outputs if out.get("name") != "stderr"]
+    return {form for out in outputs for form in out.get("data", {out.output_type: None}) if form != "text/plain"}
 
 
 def test_there_is_a_tour():
