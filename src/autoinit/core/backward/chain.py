@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..gaussian.expression import Expr, X, apply
 from ..graph.graph import Node, Value
+from ..graph.specs import spec_of
 from ..signal.signal import LONGEST_CHAIN, Signal
 
 Operand = Callable[[Node, int], Signal | None]
@@ -37,9 +38,10 @@ class Chains:
     def _expression(self, node: Node, out: Value, source: Signal, found: dict[int, Value], depth: int) -> Expr | None:
         if depth > LONGEST_CHAIN:
             return None
-        if node.op == "identity":
+        spec = spec_of(node.op)
+        if spec.moves and spec.pointwise:
             return self._operand(node, 0, out, source, found, depth)
-        if node.op != "elementwise":
+        if not spec.pointwise or "fn" not in node.attrs:
             return None
         scalars, args = node.attrs.get("scalars", {}), list[Expr | float]()
         for slot, ref in enumerate(node.inputs):

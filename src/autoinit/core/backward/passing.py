@@ -11,6 +11,7 @@ import numpy as np
 from ..gaussian.expression import X
 from ..gaussian.slopes import Slopes
 from ..graph.graph import Node, ParameterView, Reference, Value
+from ..graph.specs import spec_of
 from ..plan.weights import whole
 from ..signal.axis_maps import averaged_over
 from ..signal.profiles import Array
@@ -113,7 +114,7 @@ class Backward:
                 return None
             rest = sum(x.second for x, o in zip(parts, node.inputs, strict=True) if x and o and o.shape != ref.shape)
             return next(levels for levels in known if levels is not None) + rest
-        if node.op != "concat" or node.attrs["axis"] != axis:
+        if not spec_of(node.op).joins or node.attrs["axis"] != axis:
             return None
         levels = []
         for slot, piece in enumerate(node.inputs):

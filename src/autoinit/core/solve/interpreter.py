@@ -140,9 +140,10 @@ class Propagation(Operands):
         self.places.seen(self.decisions.index, node)
         self.story.seen(self.decisions.index, node, signals)
         self._doubt = ""
-        outputs = self.centres.output(node, signals) or (None if self.rules.project else self.places.cut(node))
-        outputs = outputs or self.evaluate(node, signals)
-        outputs = self._retraced(node) or outputs
+        part = None if self.rules.project else self.places.cut(node)
+        outputs = self.centres.output(node, signals) or part or self.evaluate(node, signals)
+        if part is None:  # what is worked out part by part is better than samples of the whole
+            outputs = self._retraced(node) or outputs
         project = self.rules.project
         for value, signal in zip(node.outputs, outputs, strict=True):
             if signal.shape != value.shape:
