@@ -106,8 +106,12 @@ def attention(node: Node, ctx: Context, q: Signal, k: Signal, v: Signal, mask: S
 
 
 def doubt_relatives(node: Node, ctx: Context, equation: str) -> None:
-    """x x^T, shared queries and keys: what meets itself is larger than the rest, which no average over pairs tells."""
-    if ctx.relations(node).meets_itself(equation):
+    """x x^T, shared queries and keys: what meets itself is larger than the rest, which no average over pairs tells.
+
+    What a softmax shares out is another matter (`shared_input`).
+    """
+    relations = ctx.relations(node)
+    if relations.meets_itself(equation) and not relations.has_share(0, 1):
         ctx.doubt("both factors are made of the same tensor")
 
 
