@@ -76,7 +76,8 @@ def run(*words, columns=80):
 def test_eighty_columns(here, words):
     found = run(*words)
     assert found.output.strip() and "Traceback" not in found.output
-    assert max(map(len, found.output.splitlines())) <= 80
+    # a path that is longer than a line is not cut
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in found.output.splitlines())
 
 
 @pytest.mark.parametrize(
