@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from ...core.checks import brief
 from ...core.options import Options
 from ...core.plan.calibration import Place
 from ...core.plan.measured import Moments
@@ -58,6 +60,10 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
         raise OptionError("activations of JAX's models are functions in their code, which a plan cannot exchange",
                           where="option 'center'", received=repr(options.center),
                           fix='center="bias", or autoinit.centered(jax.nn.relu) in the model')  # fmt: skip
+    if isinstance(options.rules, Mapping) and not all(isinstance(target, str) for target in options.rules):
+        raise OptionError("layers of JAX's models are gone when they are traced, so that a rule for one has no place",
+                          where="option 'rules'", received=brief(options.rules),
+                          fix="leave the rule out: the layer's own operations are planned")  # fmt: skip
     made = adapted(model)
     if not made.parameters:
         raise no_parameters(model, "give a model with weights")
