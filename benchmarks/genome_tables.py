@@ -24,11 +24,11 @@ up to six times, with settings under which they grow fast), assembled on the met
 are trained as well, as a search with the same preset trains them."""
 PLANNED = """\
 failed: raised an exception, or ended with its process or at a limit. not reached: networks with a parameter that the
-plan does not reach. layers, parameters, build and plan: the median; milliseconds of one thread, without what only the
-first network of a process costs."""
+plan does not reach. layers, parameters, build and plan: the median; milliseconds of processor time, without what only
+the first network of a process costs."""
 TRAINED = f"""\
-Means over the networks. plan: planning; initialize: planning and drawing all weights; training: without validation.
-Shares are sums over the networks by the sum of their training times; the bar is {100 * SHARE:g} % for planning."""
+Means over the networks, processor time. plan: planning; initialize: planning and drawing all weights; training:
+without validation. Shares are sums over the networks by the sum of their training times; the bar is {100 * SHARE:g} % for planning."""
 
 
 @dataclass
