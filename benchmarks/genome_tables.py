@@ -28,7 +28,8 @@ plan does not reach. layers, parameters, build and plan: the median; millisecond
 the first network of a process costs."""
 TRAINED = f"""\
 Means over the networks, processor time. plan: planning; initialize: planning and drawing all weights; training:
-without validation. Shares are sums over the networks by the sum of their training times; the bar is {100 * SHARE:g} % for planning."""
+without validation. Shares are sums over the networks by the sum of their training times; the bar is
+{100 * SHARE:g} % for planning."""
 
 
 @dataclass

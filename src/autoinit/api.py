@@ -123,7 +123,7 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
         batch only mean, variance and axis correlations are used.
     recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
-        "train": orthogonal weights, ``residual="depth"``, ``tables="matched"``.
+        "train": orthogonal weights, ``residual="depth"``, ``tables="matched"``, ``variance="stable"``.
     variance: the variance every weight layer's output gets (the paper's nu; default 1); or one for each name pattern,
         ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer. "stable", in
         place of a number: the smallest from 1 on at which deviations of a draw do not grow with depth.

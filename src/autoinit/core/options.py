@@ -66,7 +66,7 @@ class Options:
 DEFAULTS = Options()
 RECIPES: Mapping[Recipe, Mapping[str, Any]] = {
     "paper": {},
-    "train": {"distribution": "orthogonal", "residual": "depth", "tables": "matched"},
+    "train": {"variance": "stable", "distribution": "orthogonal", "residual": "depth", "tables": "matched"},
 }
 """Named sets of options; what is given beside one wins."""
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn  # noqa: E402
 
 import autoinit  # noqa: E402
 from autoinit.errors import OptionError  # noqa: E402
+from autoinit.report.data import layer_rows  # noqa: E402
 
 VARIANCES = (0.05, 0.5, 1.0, 4.0, 30.0)
 NAMES = ("gelu", "silu", "tanh", "relu", "elu", "softplus", "mish", "sin")
@@ -115,6 +116,18 @@ def test_stable_targets_hold_deviations_down(act: type[nn.Module]) -> None:
     assert plan.slopes[-1].power < np.e
     if act is nn.GELU:
         assert 3.0 < plan.variance < 5.0
+
+
+def test_check_takes_all_up_to_the_stable_target_as_right() -> None:
+    model = plain(nn.GELU, width=256)
+    assert autoinit.initialize(model, (64, 256), recipe="train", warn=False).variance > 3.0
+    ours = layer_rows(autoinit.check(model, (64, 256), recipe="train", warn=False))
+    assert len(ours) == 21 and {row.verdict for row in ours} == {"ok"}
+    others = layer_rows(autoinit.check(model, (64, 256), warn=False))
+    assert [row.verdict for row in others] == ["high"] * 20 + ["ok"]
+    autoinit.initialize(model, (64, 256), seed=1, distribution="orthogonal", warn=False)
+    first = layer_rows(autoinit.check(model, (64, 256), recipe="train", warn=False))[0]
+    assert first.verdict == "ok"  # 1 is right as well
 
 
 def test_stable_by_name_beside_numbers() -> None:

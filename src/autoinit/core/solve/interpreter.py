@@ -47,13 +47,16 @@ def propagate(
     """
     feeding, layouts = rewritten(graph)
     targets = Targets(graph, feeding, options, check)
-    if targets.wants_stable and not check:
-        first = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
-        targets.stable = stable_targets(Deviations(graph, feeding, first.outcome))
     run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
+    if targets.wants_stable and not check:
+        targets.stable = stable_targets(Deviations(graph, feeding, run.outcome))
+        if targets.stable:
+            run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
     run.outcome.additions, run.outcome.stable = targets.additions, targets.stable
     found = Deviations(graph, feeding, run.outcome)
     run.outcome.slopes, run.outcome.growth = found.slopes, found.at
+    if targets.wants_stable and check:
+        targets.stable = stable_targets(found, as_it_is=True)
     run.review()
     if options.gradients and rules.gradients is not None:
         run.outcome.gradients = rules.gradients(run)
@@ -327,7 +330,7 @@ class Propagation(Operands):
                 self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
 
     def _expect_of_branches(self) -> None:
-        """Weights in residual branches may be as small as their share."""
+        """Weights in residual branches may be as small as their share, and others as large as is stable."""
         for index in self.outcome.weight_nodes:
             signal = self.signals.get(self.graph.nodes[index].outputs[0].id)
             target = None if signal is None else self.targets.as_good(index, signal.second)

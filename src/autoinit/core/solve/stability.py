@@ -117,31 +117,35 @@ def slope(f: Expr, mean: float, variance: float) -> float:
     return found if isfinite(found) else 1.0
 
 
-def stable_targets(found: Deviations) -> dict[int, float]:
-    """Weight layers by their calls, and the targets that keep deviations from growing, but those that may be 1."""
+def stable_targets(found: Deviations, as_it_is: bool = False) -> dict[int, float]:
+    """Weight layers by their calls, and the targets that keep deviations from growing, but those that may be 1.
+
+    The signals are those at targets of 1, or those of a network as it is: at their own second moments.
+    """
     most = 1.0 + 1.0 / max(found.depth, 1.0)
     made: dict[int, float] = {}
     for one in found.slopes:
-        target = _smallest(one, most) if one.slope > most else None
+        unit = max(one.source.second, 1e-12) if as_it_is else 1.0
+        target = _smallest(one, most, unit) if _slope_at(one, 1.0 / unit) > most else None
         for maker in one.before.makers if target is not None else ():
             made[maker] = max(target or 1.0, made.get(maker, 1.0))
     return made
 
 
-def _smallest(one: Slope, most: float) -> float | None:
+def _smallest(one: Slope, most: float, unit: float) -> float | None:
     """The smallest target from 1 on with a slope that is small enough; None if there is none within reach."""
     high = 1.0
-    while _slope_at(one, high) > most:
+    while _slope_at(one, high / unit) > most:
         high *= STEP
         if high > LARGEST_TARGET:
             return None
     low = high / STEP
     while high / low > 1.001:
         middle = (low * high) ** 0.5
-        low, high = (low, middle) if _slope_at(one, middle) <= most else (middle, high)
+        low, high = (low, middle) if _slope_at(one, middle / unit) <= most else (middle, high)
     return high
 
 
-def _slope_at(one: Slope, target: float) -> float:
-    """Where all that makes the source has this target, instead of 1."""
-    return slope(one.expr, one.source.mean * target**0.5, one.source.variance * target)
+def _slope_at(one: Slope, factor: float) -> float:
+    """Where all that makes the source has so many times its second moment."""
+    return slope(one.expr, one.source.mean * factor**0.5, one.source.variance * factor)

@@ -58,11 +58,11 @@ class Targets:
         return self.variance(names, node) * min(share, 1.0)
 
     def as_good(self, node: int, second: float) -> float | None:
-        """Of a weight in a branch as it is: all from its share to the whole variance is right; None elsewhere."""
-        if node not in self._shares or not second > 0.0:
+        """Of a weight as it is: all from its share to the whole, or what is stable, is right; None elsewhere."""
+        if not second > 0.0 or not (node in self._shares or node in self.stable):
             return None
-        most = self.variance(())
-        return min(max(second, most * min(self._shares[node][0], 1.0)), most)
+        share, _ = self._shares.get(node, (1.0, ()))
+        return min(max(second, self.variance(()) * min(share, 1.0)), self.variance((), node))
 
     @property
     def wants_stable(self) -> bool:
