@@ -26,7 +26,7 @@ from .by_entries import Functions
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .specs import spec_of
-from .walk import Walk
+from .walk import Walk, multiplier
 
 FARTHEST = 4096
 """So many calls are looked back through, to find where two tensors come from."""
@@ -295,11 +295,9 @@ class _Trunks(Walk):
 
 def _multiplied(end: End, node: Node) -> End:
     """With the number or gain that a call multiplies by."""
-    fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
-    if fn in ("mul", "div") and len(scalars) == 1:
-        (number,) = scalars.values()
-        size = abs(number) if fn == "mul" else 1.0 / abs(number) if number else 1.0
-        return replace(end, number=end.number * size)
-    if fn == "mul":
+    number = multiplier(node)
+    if number is not None:
+        return replace(end, number=end.number * number)
+    if node.attrs.get("fn") == "mul":
         return replace(end, gains=end.gains + tuple(r for r in node.inputs if isinstance(r, ParameterView)))
     return end
