@@ -1,6 +1,6 @@
 """The look that all figures share.
 
-Grey, orange and blue differ in lightness too, and lines in their dashes: legible for colour-blind readers and in print.
+Colours differ in lightness too, and lines in their dashes: legible for colour-blind readers and in print.
 """
 
 from __future__ import annotations
@@ -13,14 +13,21 @@ from autoinit.core.files import save_figure
 from autoinit.labs.drawing import new_figure as figure
 from autoinit.labs.drawing import tidy
 
+from .recipe import TRAINED
+
 __all__ = [
     "CHANCE", "COLOURS", "INK", "NAMES", "chance_line", "figure", "finish", "legend_below", "ranges", "style",
 ]  # fmt: skip
 
-COLOURS = {"default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00"}
-DASHES = {"default": "--", "autoinit-paper": "-.", "autoinit": "-", "lsuv": "--"}
-MARKERS = {"default": "s", "autoinit-paper": "D", "autoinit": "o", "lsuv": "s"}
-NAMES = {"default": "default", "autoinit-paper": "AutoInit, paper's model", "autoinit": "AutoInit", "lsuv": "LSUV"}
+COLOURS = {
+    "default": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "lsuv": "#e69f00", TRAINED: "#009e73",
+}  # fmt: skip
+DASHES = {"default": "--", "autoinit-paper": "-.", "autoinit": "-", "lsuv": "--", TRAINED: ":"}
+MARKERS = {"default": "s", "autoinit-paper": "D", "autoinit": "o", "lsuv": "s", TRAINED: "^"}
+NAMES = {
+    "default": "default", "autoinit-paper": "AutoInit, paper's model", "autoinit": "AutoInit", "lsuv": "LSUV",
+    TRAINED: "AutoInit, recipe for training",
+}  # fmt: skip
 INK, CHANCE = "#1b1b1e", "#d62828"
 
 
@@ -44,7 +51,8 @@ def ranges(axis: Any, rows: Mapping[str, Mapping[str, Any] | None]) -> None:
     """One row for each initialization: median and range of accuracy, a cross where most runs diverged."""
     for place, (row, found) in enumerate(reversed(rows.items())):
         if found:
-            colour = COLOURS["autoinit" if row.startswith("AutoInit") else "default"]
+            scheme = TRAINED if row == NAMES[TRAINED] else "autoinit" if row.startswith("AutoInit") else "default"
+            colour = COLOURS[scheme]
             marker = "x" if 2 * found["diverged"] > found["runs"] else "o"
             axis.hlines(place, 100 * found["low"], 100 * found["high"], color=colour, linewidth=1.4)
             axis.plot(100 * found["median"], place, color=colour, marker=marker, markersize=5)

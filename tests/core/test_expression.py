@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from autoinit.core.gaussian import expression
 from autoinit.core.gaussian.expression import Expr, X, apply, constant, evaluate
+from autoinit.core.gaussian.ranges import bounds
 
 
 def test_equal_structures_are_the_same_object() -> None:
@@ -40,6 +41,30 @@ def test_algebra() -> None:
     assert apply("gt", X, 2.0) is apply("lt", 2.0, X)
     assert apply("exp", 0.0) is constant(1.0)
     assert apply("pow", X, 0.5) is apply("sqrt", X)
+
+
+@pytest.mark.parametrize(("a", "b", "r", "offset"), [(1.0, 1.0, 1.0, 0.0), (3.0, 0.5, -2.0, 0.0), (0.5, 2.0, 1.0, 4.0)])
+def test_softsign_that_is_written_as_a_quotient(a: float, b: float, r: float, offset: float) -> None:
+    x = apply("affine", X, params=(1.5, offset))
+    made = apply("div", x, apply("affine", apply("abs", apply("mul", x, r)), params=(a, b)))
+    core, factor, shift = expression.split(made)
+    assert (core.name, shift, made.monotone) == ("softsign", 0.0, 1)
+    assert bounds(made) == (-1.0 / abs(a * r), 1.0 / abs(a * r)) == (-factor, factor)
+    u = np.linspace(-5.0, 5.0, 101)
+    w = 1.5 * u + offset
+    np.testing.assert_allclose(evaluate(made, u), w / (a * np.abs(r * w) + b), rtol=1e-14, atol=1e-15)
+
+
+def test_quotients_that_are_no_softsign() -> None:
+    size = apply("abs", X)
+    for divisor in (
+        apply("sub", size, 1.0),  # zero at 1
+        apply("sub", 1.0, size),
+        apply("add", apply("abs", apply("add", X, 1.0)), 1.0),  # of another line
+        apply("add", apply("abs", apply("tanh", X)), 1.0),
+        size,
+    ):
+        assert apply("div", X, divisor).name == "div"
 
 
 def test_monotone() -> None:

@@ -9,6 +9,7 @@ import pytest
 from autoinit.labs.training import Recipe
 from autoinit.labs.training.schedule import learning_rate
 from experiments import data_dependent, hyperparameters, imagenet, learning_rates, schedules, signals, transformers
+from experiments.recipe import TRAINED
 
 
 def payloads(one: Any) -> list[dict[str, Any]]:
@@ -47,12 +48,12 @@ def test_one_hyperparameter_is_varied_at_a_time() -> None:
 
 def test_residual_networks() -> None:
     """SGD, momentum 0.9, weight decay 0.0001, flips, padding 4; five epochs; rates from 1e-8 to 0.5; no norm."""
-    for one, epochs in ((learning_rates, 5), (schedules, 200)):
+    for one, epochs, rows in ((learning_rates, 5, [TRAINED]), (schedules, 200, [])):
         for payload in payloads(one):
             recipe = payload["recipe"]
             told = (recipe[k] for k in ("optimizer", "momentum", "weight_decay", "pad", "flip", "epochs"))
             assert tuple(told) == ("sgd", 0.9, 1e-4, 4, True, epochs)
-            assert payload["scheme"] in ("he_normal", "autoinit") and payload["model_options"]["width"] == 16
+            assert payload["scheme"] in ("he_normal", "autoinit", *rows) and payload["model_options"]["width"] == 16
     found = payloads(learning_rates)
     assert {p["at"]["depth"] for p in found} == {56, 164, 812}
     rates = {p["recipe"]["learning_rate"] for p in found}
@@ -77,6 +78,7 @@ def test_coatnet() -> None:
     assert {(p["scheme"], p["scheme_options"].get("variance")) for p in found} == {
         ("coatnet_default", None), ("glorot_normal", None), ("glorot_uniform", None), ("he_normal", None),
         ("he_uniform", None), ("lecun_normal", None), ("lecun_uniform", None), ("autoinit", 0.01), ("autoinit", 1.0),
+        (TRAINED, None),
     }  # fmt: skip
     assert len({p["at"]["setting"] for p in found}) == 5
     options = only(p["model_options"] for p in found if p["at"]["setting"] == "w/o norm")
@@ -94,14 +96,16 @@ def test_imagenet() -> None:
 def test_data_dependent() -> None:
     """Up to 0.1 in five epochs, down on a line in twenty; a tenth of All-CNN-C's weight decay; ten repeats."""
     found = payloads(data_dependent)
-    assert {p["at"]["samples"] for p in found} == {0, 1, 4, 16, 64, 256}
-    assert len(found) == 3 * 6 * 10
+    assert {p["at"]["samples"] for p in found} == {0, 1, 4, 16, 64, 256, TRAINED}
+    assert len(found) == 3 * 7 * 10
     for payload in found:
         recipe = Recipe.from_dict(payload["recipe"])
         rates = [learning_rate(recipe, e / 25) for e in (0, 2.5, 5, 15, 25)]
         assert rates == pytest.approx([0, 0.05, 0.1, 0.05, 0])
         assert recipe.epochs == 25 and recipe.weight_decay == 1e-4
-        assert payload["scheme"] == ("lsuv" if payload["at"]["samples"] else "autoinit")
+        samples = payload["at"]["samples"]
+        assert payload["scheme"] == {0: "autoinit", TRAINED: TRAINED}.get(samples, "lsuv")
+        assert payload["scheme_options"] == ({"samples": samples} if payload["scheme"] == "lsuv" else {})
     assert {p["at"]["network"] for p in found} == {"All-CNN-C", "ResNet-56, no norm", "ResNet-164, no norm"}
 
 

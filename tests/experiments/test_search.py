@@ -11,18 +11,21 @@ import autoinit.labs.codeepneat.evaluation
 from autoinit.labs.codeepneat.results import Course
 from experiments import search
 from experiments.place import Place
+from experiments.recipe import TRAINED
 from experiments.search_job import evaluate
 from tests.experiments.cases.search import FOUR, PAPER, given, lifted
 
 PAYLOAD = dict(search.jobs(search.PRESETS["smoke"])[1].payload)
 
 
-def test_five_tasks_two_arms_three_seeds() -> None:
+def test_five_tasks_two_arms_three_seeds_and_a_third_arm_in_two_tasks() -> None:
     for name in ("cpu", "paper"):
         places = [tuple(job.payload["at"].values()) for job in search.jobs(search.PRESETS[name])]
-        assert len(places) == 30 and {place[0] for place in places} == set(search.TASKS)
-        assert {place[1] for place in places} == {"evolved", "autoinit"} and {place[2] for place in places} == {0, 1, 2}
-        assert {place[2] for place in places[:10]} == {0}, "one search of each kind comes first"
+        papers = [place for place in places if place[1] != TRAINED]
+        assert len(papers) == 30 and {place[0] for place in papers} == set(search.TASKS)
+        assert {place[1] for place in papers} == {"evolved", "autoinit"} and {place[2] for place in places} == {0, 1, 2}
+        assert {place[0] for place in places if place[1] == TRAINED} == {"mnist", "adult"} and len(places) == 36
+        assert {place[2] for place in places[:12]} == {0}, "one search of each kind comes first"
 
 
 class Trained:
@@ -74,6 +77,14 @@ def test_tasks_that_are_not_complete_are_left_out() -> None:
     assert summary["tasks"]["adult"] is None and summary["ahead"] == 9
     assert "| adult |" not in search.tables(summary) and "| mnist |" in search.tables(summary)
     assert "No task has all" in search.tables(search.summary([], search.PRESETS["cpu"]))
+
+
+def test_the_recipe_has_a_table_of_its_own() -> None:
+    told = search.tables(PAPER()).partition("The recipe for training")[2]
+    assert "| adult | best | 85.10 (85.00 to 85.20) | 87.10 (87.00 to 87.20) | +2.00 | 1.00 |" in told
+    assert "| mnist | best |" in told and "| flowers |" not in told
+    summary = given(lifted(FOUR), {"task": "adult", "seed": 2, "scheme": TRAINED})()
+    assert summary["trained"]["adult"] is None and summary["tasks"]["adult"] is not None
 
 
 def test_losses() -> None:

@@ -52,6 +52,46 @@ def test_positions_as_an_embedding_follow_tokens_that_are_scaled() -> None:
     assert std(Tokens(), "tokens.weight", inputs) == pytest.approx(1.0, rel=1e-6)
 
 
+class Words(nn.Module):
+    """Positions are looked up before the tokens that they are added to."""
+
+    def __init__(self, tied: bool, scale: float = 1.0, divisor: float = 1.0) -> None:
+        super().__init__()
+        self.tokens, self.positions, self.norm = nn.Embedding(20, 64), nn.Embedding(5, 64), nn.LayerNorm(64)
+        self.head = nn.Linear(64, 20, bias=False)
+        self.scale, self.divisor = scale, divisor
+        if tied:
+            self.head.weight = self.tokens.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        positions = self.positions(torch.arange(x.shape[1])) / self.divisor
+        return self.head(self.norm(positions + self.tokens(x) * self.scale))
+
+
+IDS = torch.randint(0, 20, (4, 5), generator=torch.Generator().manual_seed(0))
+
+
+def test_what_a_table_is_added_to_may_come_later() -> None:
+    assert std(Words(False, scale=8.0), "positions.weight", IDS) == pytest.approx(8.0, rel=1e-6)
+    for tables in ("matched", "kept"):
+        plan = autoinit.plan(Words(True, 8.0), IDS, warn=False, tables=tables)
+        assert plan["positions.weight"].std == pytest.approx(8.0 * plan["tokens.weight"].std, rel=1e-6)
+        assert plan["tokens.weight"].std == pytest.approx(64**-0.5, rel=1e-3)
+
+
+def test_what_a_table_is_divided_by_counts_beside_a_tied_one() -> None:
+    plan = autoinit.plan(Words(True, divisor=4.0), IDS, warn=False)
+    assert plan["positions.weight"].std == pytest.approx(4.0 * plan["tokens.weight"].std, rel=1e-6)
+
+
+def test_beside_a_frozen_tied_table_its_present_size_counts() -> None:
+    model = Words(True)
+    nn.init.normal_(model.tokens.weight, std=0.5)
+    model.tokens.weight.requires_grad_(False)
+    present = float(model.tokens.weight.detach().square().mean()) ** 0.5
+    assert std(model, "positions.weight", IDS, tables="kept") == pytest.approx(present, rel=1e-6)
+
+
 def test_tied_tokens_decide() -> None:
     class Tied(nn.Module):
         def __init__(self) -> None:

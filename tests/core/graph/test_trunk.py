@@ -125,7 +125,18 @@ def test_shared_block_counts_every_use() -> None:
     assert [one.n for one in additions(Net(forward, a=linear(), n=norm()))] == [4] * 4
 
 
-@pytest.mark.parametrize("gate", [torch.sigmoid, torch.tanh, F.hardsigmoid])
+def softsign_of_another_slope(x: Tensor) -> Tensor:
+    return 1.0 - 3.0 * x / (2.0 + (5.0 * x).abs())
+
+
+def sigmoid_by_hand(x: Tensor) -> Tensor:
+    return 0.5 * (1.0 + torch.tanh(0.5 * x))
+
+
+@pytest.mark.parametrize(
+    "gate",
+    [torch.sigmoid, torch.tanh, F.hardsigmoid, F.softsign, softsign_of_another_slope, sigmoid_by_hand],
+)
 def test_looks_through_moves_dropout_gates_numbers_and_gains(gate: Callable[[Tensor], Tensor]) -> None:
     def forward(net: Net, x: Tensor) -> Tensor:
         y = net.a(net.n(x)).transpose(1, 2).reshape(4, 40)

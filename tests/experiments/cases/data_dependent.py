@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from experiments.recipe import TRAINED
 from tests.experiments.cases.made_up import Case, made_up
 
 Rule = Callable[[Mapping[str, Any]], float | None]
 DEEPEST = "ResNet-164, no norm"
 
 
-def given(ours: Rule, lsuv: Rule) -> Callable[[], dict[str, Any]]:
-    """Both see {"network", "samples", "seed"}."""
-    return lambda: made_up("data_dependent", lambda p: (lsuv if p["at"]["samples"] else ours)(p["at"]))
+def given(ours: Rule, lsuv: Rule, recipe: Rule | None = None) -> Callable[[], dict[str, Any]]:
+    """All see {"network", "samples", "seed"}."""
+    rules = {0: ours, TRAINED: recipe or ours}
+    return lambda: made_up("data_dependent", lambda p: rules.get(p["at"]["samples"], lsuv)(p["at"]))
 
 
 def steady(at: Mapping[str, Any]) -> float:
@@ -48,6 +50,11 @@ def as_in_the_paper(at: Mapping[str, Any]) -> float | None:
 PAPER = given(steady, as_in_the_paper)
 CONSISTENT, FEW, DEEP, MATCHES = "consistent", "S is small", "network is deep", "matches"
 CASES = [
+    Case("recipe for training", "yes", PAPER),
+    Case("recipe for training", "yes", given(steady, varied, lambda at: 0.75)),
+    Case("recipe for training", "partly", given(steady, varied, lambda at: 0.6 if at["network"] == DEEPEST else 0.75)),
+    Case("recipe for training", "no", given(steady, varied, lambda at: 0.6)),
+    Case("recipe for training", "no", given(steady, varied, chance)),
     Case(CONSISTENT, "yes", PAPER),
     Case(CONSISTENT, "yes", given(steady, chance)),
     Case(CONSISTENT, "partly", given(lambda at: varied(at) if at["network"] == DEEPEST else 0.7, lambda at: 0.7)),

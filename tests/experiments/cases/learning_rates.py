@@ -5,28 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from experiments.recipe import TRAINED
 from tests.experiments.cases.made_up import Case, made_up
 
 Range = tuple[float, float] | None
 DEPTHS = (56, 164, 812)
 
 
-def given(default: tuple[Range, Range, Range], ours: tuple[Range, Range, Range]) -> Callable[[], dict[str, Any]]:
+Ranges = tuple[Range, Range, Range]
+
+
+def given(default: Ranges, ours: Ranges, recipe: Ranges | None = None) -> Callable[[], dict[str, Any]]:
     """The lowest and the highest rate that works at each depth; None: none does. Other rates diverge."""
+    known = {"default": default, "autoinit": ours, TRAINED: recipe or ours}
 
     def reached(payload: Any) -> float | None:
         at = payload["at"]
-        works = dict(zip(DEPTHS, default if at["scheme"] == "default" else ours, strict=True))[at["depth"]]
+        works = dict(zip(DEPTHS, known[at["scheme"]], strict=True))[at["depth"]]
         return 0.5 if works and works[0] <= at["rate"] <= works[1] else None
 
     return lambda: made_up("learning_rates", reached)
 
 
-SMALL, LARGE = (1e-8, 5e-4), (1e-4, 0.05)
+SMALL, LARGE, LARGE_AND_SMALL = (1e-8, 5e-4), (1e-4, 0.05), (1e-8, 0.05)
 PAPER = given((SMALL, None, None), (LARGE, LARGE, LARGE))
 NOTHING = given((None, None, None), (None, None, None))
 SWAPPED = given((LARGE, LARGE, LARGE), (SMALL, None, None))
 CASES = [
+    Case("recipe for training", "yes", PAPER),
+    Case("recipe for training", "yes", given((None,) * 3, (SMALL, LARGE, None), (LARGE_AND_SMALL, LARGE, SMALL))),
+    Case("recipe for training", "partly", given((None,) * 3, (LARGE,) * 3, (LARGE, LARGE, (1e-4, 0.01)))),
+    Case("recipe for training", "no", given((None,) * 3, (LARGE,) * 3, (SMALL, (1e-3, 0.05), LARGE))),
     Case("ResNet-56 without norm, default", "yes", PAPER),
     Case("ResNet-56 without norm, default", "partly", NOTHING),
     Case("ResNet-56 without norm, default", "no", SWAPPED),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from experiments import search
+from experiments.recipe import TRAINED
 from experiments.trials import Trial
 from tests.experiments.cases.made_up import Case
 from tests.labs.codeepneat.made_up import course
@@ -33,11 +34,11 @@ def given(reached: Reached, missing: Mapping[str, Any] | None = None) -> Callabl
     return summary
 
 
-def lifted(by: Mapping[str, float], shaky: Sequence[str] = ("evolved",)) -> Reached:
-    """AutoInit is ahead by so much in each task, at all generations; seeds differ by a thousandth."""
+def lifted(by: Mapping[str, float], shaky: Sequence[str] = ("evolved",), recipe: float = 0.02) -> Reached:
+    """AutoInit is ahead by so much in each task at all generations, the recipe by more; seeds differ by 0.001."""
 
     def reached(task: str, arm: str, seed: int) -> list[list[float]]:
-        more = by.get(task, 0.0) if arm == "autoinit" else 0.0
+        more = 0.0 if arm == "evolved" else by.get(task, 0.0) + (recipe if arm == TRAINED else 0.0)
         return [[value + more + 0.001 * seed for value in one] for one in (SHAKY if arm in shaky else STEADY)]
 
     return reached
@@ -58,7 +59,18 @@ def mixed(task: str, arm: str, seed: int) -> Sequence[Sequence[float]]:
     return STEADY if arm == steady else SHAKY
 
 
+def recipe_in_one(task: str, arm: str, seed: int) -> Sequence[Sequence[float]]:
+    """The recipe is ahead in one task, and behind in the other."""
+    return lifted({}, recipe=0.02 if task == "mnist" else -0.02)(task, arm, seed)
+
+
 CASES = [
+    Case("recipe for training", "yes", PAPER),
+    Case("recipe for training", "yes", given(lifted(FOUR, recipe=0.0))),
+    Case("recipe for training", "no", given(lifted(FOUR, recipe=-0.02))),
+    Case("recipe for training", "partly", given(recipe_in_one)),
+    Case("recipe for training", "incomplete", given(lifted(FOUR), {"task": "mnist", "seed": 1, "scheme": TRAINED})),
+    Case("four of five", "yes", given(lifted(FOUR), {"scheme": TRAINED})),
     Case("four of five", "yes", PAPER),
     Case("four of five", "yes", given(lifted(dict.fromkeys(search.TASKS, 0.05)))),
     Case("four of five", "partly", given(lifted({**FOUR, "omniglot": -0.05}))),

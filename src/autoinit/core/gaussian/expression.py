@@ -240,7 +240,9 @@ def _simplify_left(name: str, c: float, x: Expr) -> Expr | None:
 
 
 def _simplify_same(name: str, left: Expr, right: Expr) -> Expr | None:
-    """Both sides are lines of the same thing."""
+    """Both sides are lines of the same thing, or x stands over 1 + |x|."""
+    if name == "div":
+        return _softsign(left, right)
     core, a, b = split(left)
     other, c, d = split(right)
     if core is not other:
@@ -257,6 +259,21 @@ def _simplify_same(name: str, left: Expr, right: Expr) -> Expr | None:
         if name in ("squared_difference", "gt", "lt", "ne"):
             return constant(0.0)
     return None
+
+
+def _softsign(x: Expr, divisor: Expr) -> Expr | None:
+    """x / (a |r x| + b) = softsign(k x) / |a r| with k = |a r| / b, where a and b are positive."""
+    magnitude, a, b = split(divisor)
+    if magnitude.name != "abs" or not (a > 0.0 and b > 0.0):
+        return None
+    core, factor, offset = split(x)
+    other, r, shift = split(magnitude.args[0])
+    if core is not other or r * offset != factor * shift:
+        return None
+    slope = a * abs(r / factor)
+    if not (0.0 < slope < math.inf and 0.0 < slope / b < math.inf):
+        return None
+    return line(apply("softsign", line(x, slope / b, 0.0)), 1.0 / slope, 0.0)
 
 
 def nodes_below(expr: Expr) -> list[Expr]:

@@ -83,7 +83,8 @@ def tanhshrink(x: Array) -> Array:
 
 
 def softsign(x: Array) -> Array:
-    return np.asarray(x / (1.0 + np.abs(x)))
+    size = np.minimum(np.abs(x), 1e300)  # 1 at infinity
+    return np.asarray(np.copysign(size / (1.0 + size), x))
 
 
 def squareplus(x: Array, b: float) -> Array:

@@ -2,17 +2,20 @@
 
 A parameter of several rows that is added to data as it is, cut out, moved, resized, or row by row as indices say. What
 is added to logits on their way to a softmax is none: it says who looks at whom.
+
+Of embedding tables that are added to one another, one that is tied to a projection decides the size of the others: it
+is as small as its projection asks for, and a table of positions or of segments that had variance one would drown it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .specs import spec_of
 from .trunk import ADDS
-from .walk import Walk
+from .walk import Walk, multiplier
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +24,61 @@ class Table:
 
     name: str
     other: Value
-    """What it is added to."""
+    """What it is added to, or the rows of the tied table that decides."""
+    ratio: float = 1.0
+    """How large its rows are to be, those of the other being 1."""
+    call: int = -1
+    """Where a table that a tied one decides is looked up."""
+
+    @property
+    def by_tied(self) -> bool:
+        return self.call >= 0
 
 
-def added_tables(graph: Graph, feeding: Feeding) -> list[Table]:
-    """The first addition of every such table."""
-    walk, found = Walk(graph, feeding), dict[str, Table]()
-    for node in graph.nodes:
-        if node.attrs.get("fn") not in ADDS or len(node.inputs) != 2:
-            continue
-        for slot in (0, 1):
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """Rows of a table in a sum of such."""
+
+    name: str
+    rows: Value
+    call: int
+    factor: float = 1.0
+    """What they are multiplied with on the way to the sum."""
+
+
+def added_tables(graph: Graph, feeding: Feeding, tied: set[str]) -> list[Table]:
+    """The first addition of every such table. `tied`: tables that a projection decides."""
+    walk, found, decided = Walk(graph, feeding), dict[str, Table](), dict[str, Table]()
+    sums: dict[int, list[_Term]] = {}
+    for index, node in enumerate(graph.nodes):
+        terms = _terms(index, node, sums) if tied else []
+        sums.update((value.id, terms) for value in node.outputs)
+        one = next((term for term in terms if term.name in tied), None)
+        for term in terms if one is not None else ():
+            if term.name not in tied and term.factor:
+                ratio = one.factor / term.factor  # type: ignore[union-attr]
+                decided.setdefault(term.name, Table(term.name, one.rows, ratio, term.call))  # type: ignore[union-attr]
+        for slot in (0, 1) if node.attrs.get("fn") in ADDS and len(node.inputs) == 2 else ():
             table = _table(walk, node, slot)
-            if table is not None:
+            if table is not None and table.name not in tied:
                 found.setdefault(table.name, table)
-    return list(found.values())
+    return list((found | decided).values())
+
+
+def _terms(index: int, node: Node, sums: dict[int, list[_Term]]) -> list[_Term]:
+    """The tables that the output is a sum of rows of; none if anything else is in it."""
+    first, spec = node.inputs[0] if node.inputs else None, spec_of(node.op)
+    if spec.looks_up:
+        return [_Term(first.name, node.outputs[0], index)] if isinstance(first, ParameterView) else []
+    known = [sums.get(ref.id, []) if isinstance(ref, Value) else [] for ref in node.inputs]
+    if spec.moves:
+        return known[0]
+    number = multiplier(node)
+    if number is not None:
+        return [replace(term, factor=term.factor * number) for terms in known for term in terms]
+    if node.attrs.get("fn") in ADDS and all(known):
+        return [term for terms in known for term in terms]
+    return []
 
 
 def _table(walk: Walk, node: Node, slot: int) -> Table | None:

@@ -21,13 +21,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from heapq import heappop, heappush
 
-from ..gaussian.activations import FUNCTIONS
-from ..gaussian.expression import X, apply
 from ..gaussian.ranges import bounded
+from .by_entries import Functions
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
 from .specs import spec_of
-from .walk import Walk
+from .walk import Walk, multiplier
 
 FARTHEST = 4096
 """So many calls are looked back through, to find where two tensors come from."""
@@ -98,6 +97,7 @@ def residual_additions(graph: Graph, feeding: Feeding) -> list[Addition]:
 class _Trunks(Walk):
     def __init__(self, graph: Graph, feeding: Feeding) -> None:
         super().__init__(graph, feeding)
+        self.functions = Functions(self)
         self.at: dict[int, Addition] = {}
         self.before: dict[int, int | None] = {}
         for index, node in enumerate(self.nodes):
@@ -257,13 +257,11 @@ class _Trunks(Walk):
 
     def _is_gate(self, ref: Value) -> bool:
         """Made by a function that has bounds."""
-        node = self.node(self.stripped(ref))
+        ref = self.stripped(ref)
+        node = self.node(ref)
         if node is None or spec_of(node.op).shares:
             return node is not None
-        name = node.attrs.get("fn")
-        if name not in FUNCTIONS or FUNCTIONS[name].arity != 1:
-            return False
-        return bounded(apply(name, X, params=tuple(node.attrs.get("params", ()))))
+        return bounded(self.functions.of(ref))
 
     # --- the trunk ------------------------------------------------------------------------------------------------
 
@@ -297,11 +295,9 @@ class _Trunks(Walk):
 
 def _multiplied(end: End, node: Node) -> End:
     """With the number or gain that a call multiplies by."""
-    fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
-    if fn in ("mul", "div") and len(scalars) == 1:
-        (number,) = scalars.values()
-        size = abs(number) if fn == "mul" else 1.0 / abs(number) if number else 1.0
-        return replace(end, number=end.number * size)
-    if fn == "mul":
+    number = multiplier(node)
+    if number is not None:
+        return replace(end, number=end.number * number)
+    if node.attrs.get("fn") == "mul":
         return replace(end, gains=end.gains + tuple(r for r in node.inputs if isinstance(r, ParameterView)))
     return end

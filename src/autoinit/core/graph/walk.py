@@ -93,5 +93,15 @@ class Walk:
         return ref
 
 
+def multiplier(node: Node) -> float | None:
+    """The size of the number that a call multiplies by, if that is what it does."""
+    fn, scalars = node.attrs.get("fn"), node.attrs.get("scalars") or {}
+    if fn == "mul" and len(scalars) == 1:
+        return abs(float(*scalars.values()))
+    if fn == "div" and list(scalars) == [1] and scalars[1]:
+        return 1.0 / abs(float(scalars[1]))
+    return None
+
+
 def _is_parameter(ref: Reference) -> bool:
     return isinstance(ref, ParameterView)

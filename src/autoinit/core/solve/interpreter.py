@@ -15,13 +15,12 @@ from ..graph.canonical.layout import Layout
 from ..graph.feeding import WEIGHT, Feeding
 from ..graph.graph import Graph, Node, ParameterView, Reference, Value
 from ..graph.rewrite import rewritten
-from ..graph.roles import tied_tables, weight_rows
+from ..graph.roles import weight_rows
 from ..graph.specs import spec_of
 from ..options import Options
 from ..progress import at
 from ..signal.signal import HUGE, Signal, iid, sound
 from .activation_centring import Centres
-from .added_tables import partners
 from .bias_centring import centred_by_bias
 from .given import Given, Revisited
 from .no_rule import passed_through, simulate
@@ -67,18 +66,16 @@ def _settled(
     graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool, feeding: Feeding,
     layouts: dict[int, Layout], targets: Targets,
 ) -> Propagation:  # fmt: skip
-    tables = tied_tables(graph)
-    tied, added = set() if check else tables, partners(graph, tables)
+    tied = set() if check else targets.tied
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     late: dict[str, float] = {}
     for _ in range(MOST_PASSES):
-        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts, targets)
+        run = Propagation(graph, inputs, options, rules, check, provisional, feeding, layouts, targets)
         run.late_tables = dict(late)
         outcome = run.run()
         changed = False
         for name, size in run.late_tables.items():
-            other = outcome.signals.get(run.tables[name].other.id)
-            late[name] = other.second if other is not None and other.second > 0 else size
+            late[name] = run.wanted(run.tables[name]) or size
             changed |= abs(late[name] - size) > 1e-6 * size
         for name in tied | run.decisions.drawn_later():
             parts = outcome.decisions.of[name].parts
@@ -91,7 +88,7 @@ def _settled(
         decision = outcome.decisions.of[name]
         if decision.action == "set":
             decision.reason = "output variance of the projection that the embedding table is tied to"
-    outcome.tied = frozenset(tables)
+    outcome.tied = frozenset(targets.tied)
     return run
 
 
@@ -100,12 +97,11 @@ class Propagation(Operands):
 
     def __init__(
         self, graph: Graph, inputs: dict[int, Signal], options: Options, rules: RuleSet, check: bool,
-        provisional: dict[str, float], feeding: Feeding, added: dict[str, tuple[str, float]],
-        layouts: dict[int, Layout], targets: Targets,
+        provisional: dict[str, float], feeding: Feeding, layouts: dict[int, Layout], targets: Targets,
     ) -> None:  # fmt: skip
         super().__init__(graph, inputs, options, Decisions(graph, options, check, provisional))
         self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
-        self.provisional, self.partners, self.targets = provisional, added, targets
+        self.provisional, self.targets = provisional, targets
         self.tables, self.zeros = targets.tables, targets.zeros
         self.outcome = Outcome(self.signals, self.decisions, self.decisions.notes)
         self._once: dict[Hashable, Signal] = {}
@@ -210,7 +206,7 @@ class Propagation(Operands):
         """Ask every signal, once, whether something went wrong on the way to it."""
         self.decisions.measure_centres()
         if self.check:
-            self._expect_of_partners()
+            self._expect_of_tables()
             self._expect_of_branches()
         self.centres.report(self.outcome)
         for index, node in enumerate(self.graph.nodes):
@@ -318,16 +314,11 @@ class Propagation(Operands):
             self.solved.add(node.outputs[0].id)
         return signal
 
-    def _expect_of_partners(self) -> None:
+    def _expect_of_tables(self) -> None:
         """Tables that are added to a tied one are right if they have its size."""
-        tables: dict[str, tuple[int, Node]] = {}
-        for index, node in enumerate(self.graph.nodes):
-            if spec_of(node.op).looks_up and isinstance(node.inputs[0], ParameterView):
-                tables.setdefault(node.inputs[0].name, (index, node))
-        for name, (tied, size) in self.partners.items():
-            if name in tables and tied in tables:
-                second = self.signals[tables[tied][1].outputs[0].id].second
-                self.outcome.weight_nodes[tables[name][0]] = size**2 * second or float("nan")
+        for table in self.tables.values():
+            if table.by_tied:
+                self.outcome.weight_nodes[table.call] = self.wanted(table) or float("nan")
 
     def _expect_of_branches(self) -> None:
         """Weights in residual branches may be as small as their share, and others as large as is stable."""
@@ -339,16 +330,11 @@ class Propagation(Operands):
 
     def _target(self, node: Node, ref: Reference, part: Derived) -> float:
         """The second moment that an output is to have: as planned, or that of what a table is added to."""
-        if isinstance(ref, ParameterView) and ref.name in self.partners:
-            tied, factor = self.partners[ref.name]
-            return (factor * self.provisional[tied]) ** 2
-        if isinstance(ref, ParameterView) and spec_of(node.op).looks_up:
-            size = self.size_of_table(ref.name)
-            if size is not None:
-                return size
         parameter = self.graph.parameters[part.views[0].name]
         names = (parameter.name, *parameter.aliases)
-        return self.targets.of(self.decisions.index, names, lambda gain: self.decisions.measured(gain, unknown=1.0))
+        planned = self.targets.of(self.decisions.index, names, lambda gain: self.decisions.measured(gain, unknown=1.0))
+        is_table = isinstance(ref, ParameterView) and spec_of(node.op).looks_up
+        return (self.size_of_table(ref.name, planned) if is_table else None) or planned  # type: ignore[union-attr]
 
     def _kept_weight(self, node: Node, slot: int, ref: Reference) -> Signal:
         if isinstance(ref, ParameterView):

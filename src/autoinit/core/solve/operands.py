@@ -81,7 +81,7 @@ class Operands:
         part = decisions.of[view.name].covering(decisions.region(view))
         if part is not None and part.kind in ("random", "constant"):
             return filled(view, part)
-        size = self.size_of_table(view.name, default=1.0) if why is None else None
+        size = self.size_of_table(view.name, 1.0) if why is None else None
         if size is not None:
             table = whole(self.graph.parameters[view.name])
             decisions.store(table, Part(table, size**0.5), "set", "the size of what it is added to")
@@ -96,18 +96,22 @@ class Operands:
         if self.decisions.scale(view) is None:
             self.decisions.store(view, Part(view, 0.0, "constant"), "zero", "the end of a residual branch")
 
-    def size_of_table(self, name: str, default: float | None = None) -> float | None:
-        """Of a table that is added to something: the second moment that it is to have.
+    def size_of_table(self, name: str, default: float) -> float | None:
+        """The second moment that a table is to have that is added to something; None if it is no such table.
 
-        With a default, what it is added to may come later: then it is as in the last pass, or the default.
+        What it is added to may come later: then it is as in the last pass, or the default.
         """
         table = self.tables.get(name)
         if table is None:
             return None
-        other = self.signals.get(table.other.id)
-        if other is None and default is not None:
+        if table.other.id not in self.signals:
             return self.late_tables.setdefault(name, default)
-        return other.second if other is not None and other.second > 0 else None
+        return self.wanted(table)
+
+    def wanted(self, table: Table) -> float | None:
+        """By what it is added to; None if that is zero, or was never met."""
+        other = self.signals.get(table.other.id)
+        return table.ratio**2 * other.second if other is not None and other.second > 0 else None
 
     def _is_handmade_bias(self, node: Node, slot: int, view: ParameterView) -> bool:
         """One number per feature, added straight to the output of a contraction whose weight was set: x @ W + b."""

@@ -14,6 +14,7 @@ from fnmatch import fnmatchcase
 
 from ..graph.feeding import Feeding
 from ..graph.graph import Graph, ParameterView
+from ..graph.roles import tied_tables
 from ..graph.tables import Table, added_tables
 from ..graph.trunk import Addition, Norm, residual_additions
 from ..options import Options, Stable
@@ -27,8 +28,10 @@ class Targets:
 
     def __init__(self, graph: Graph, feeding: Feeding, options: Options, check: bool) -> None:
         self.options, self.additions = options, residual_additions(graph, feeding)
-        matched = added_tables(graph, feeding) if options.tables == "matched" else []
-        self.tables: dict[str, Table] = {table.name: table for table in matched}
+        self.tied = tied_tables(graph)
+        """Tables that a projection decides."""
+        added, matched = added_tables(graph, feeding, self.tied), options.tables == "matched"
+        self.tables: dict[str, Table] = {table.name: table for table in added if matched or table.by_tied}
         self.stable: dict[int, float] = {}
         """What stands for "stable", by call; 1 elsewhere."""
         self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}

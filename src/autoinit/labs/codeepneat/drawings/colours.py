@@ -7,9 +7,9 @@ from __future__ import annotations
 
 INK, FAINT, EDGE = "#1b1b1e", "#7a7a7a", "#5b6470"
 
-ARMS = {"evolved": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2"}
-OTHER_ARMS = ("#009e73", "#cc79a7", "#d55e00", "#56b4e9")
-DASHES = {"evolved": "--", "autoinit-paper": "-.", "autoinit": "-"}
+ARMS = {"evolved": "#7a7a7a", "autoinit-paper": "#e69f00", "autoinit": "#0072b2", "autoinit-train": "#009e73"}
+OTHER_ARMS = ("#cc79a7", "#d55e00", "#56b4e9", "#b3a100")
+DASHES = {"evolved": "--", "autoinit-paper": "-.", "autoinit": "-", "autoinit-train": ":"}
 
 FAMILIES = {
     "convolution": "#bcd7f0", "dense": "#bcd7f0", "recurrent": "#d3c5ec", "embedding": "#f3c6d8",

@@ -22,7 +22,7 @@ WORDS: Mapping[str, str] = {
     "weighted_sum": "WeightedSum", "relu": "ReLU", "elu": "ELU", "selu": "SELU", "linear": "linear",
     "glorot_normal": "Glorot normal", "glorot_uniform": "Glorot uniform", "he_normal": "He normal",
     "he_uniform": "He uniform", "evolved": "evolved", "autoinit": "AutoInit",
-    "autoinit-paper": "AutoInit, paper's model",
+    "autoinit-paper": "AutoInit, paper's model", "autoinit-train": "AutoInit, recipe for training",
 }  # fmt: skip
 
 
