@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import gcd
 
@@ -122,11 +122,17 @@ def _without_effect(graph: Graph, options: Options) -> list[str]:
         ("variance", variances, with_layers(names)),
     ]
     return [
-        f"the pattern {pattern!r} of '{option}' matches no parameter"
+        f"the pattern {pattern!r} of '{option}' matches no parameter{_meant(pattern, known)}"
         for option, patterns, known in matched
         for pattern in patterns
         if not any(fnmatchcase(name, pattern) for name in known)
     ]
+
+
+def _meant(pattern: str, known: Sequence[str]) -> str:
+    """Of a layer that is named: the pattern of all that is in it."""
+    inside = next((f"{pattern}{dot}*" for dot in "./" for name in known if name.startswith(f"{pattern}{dot}")), None)
+    return "" if inside is None else f" (but {inside!r} would)"
 
 
 def _place_and_text(note: str) -> tuple[str, str]:
