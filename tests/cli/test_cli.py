@@ -204,8 +204,8 @@ def test_demo():
 @pytest.mark.parametrize(
     ("line", "there", "absent"),
     [("autoinit me", "measure", "check"), ("autoinit check --fail", "--fail-on", "--json"),
-     ("autoinit check --fail-on b", "bad", "warn")],
-    ids=["command", "option", "value"],
+     ("autoinit check --fail-on b", "bad", "warn"), ("autoinit diff --res", "--residual", "--recipe")],
+    ids=["command", "option", "value", "option of diff"],
 )  # fmt: skip
 def test_completion(shell, line, there, absent):
     words = line.split()

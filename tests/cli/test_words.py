@@ -6,15 +6,18 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from typing import get_args
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
+import autoinit
 from autoinit.cli import settings
 from autoinit.cli.app import app
 from autoinit.cli.speaking import in_our_words
-from autoinit.core.options import CENTRES, DISTRIBUTIONS, Recipe, Residual, Tables
+from autoinit.core.options import CENTRES, DISTRIBUTIONS, Options, Recipe, Residual, Tables
 
 NETS = """
 import torch
@@ -69,7 +72,9 @@ def run(*words, columns=80):
      ["measure", "nets_here.py:vanishing", "-i", "16"], ["check", "nets_here.py:holes", "--preflight"],
      ["diff", "nets_here.py:small", "nets_here.py:larger", "-i", "16"], ["plan", "nets_here.py:Scan", "-i", "16"],
      ["plan", "nets_here.py:fails", "-i", "16"], ["plan", "nets_here.py:small", "-i", "17"], ["plan", "nothing"],
-     ["plan", "nets_here.py:small", "-i", "16", "--variance", "-1"], ["--help"], ["plan", "--help"],
+     ["plan", "nets_here.py:small", "-i", "16", "--variance", "-1"], ["--help"], ["plan", "--help"], ["diff", "--help"],
+     ["check", "--help"], ["measure", "--help"], ["init", "--help"], ["schema", "--help"], ["demo", "--help"],
+     ["plan", "nets_here.py:small", "-i", "16", "--variance", "2=0"],
      ["init", "nets_here.py:small", "-i", "16", "-o", "w.safetensors"]],
     ids=lambda words: " ".join(words[:2]),
 )  # fmt: skip
@@ -109,7 +114,8 @@ def test_a_traceback_is_for_those_who_ask(here):
     [("option 'variance': 'variance' takes a number", "--variance: --variance takes a number"),
      ("variance=1.0", "--variance 1.0"), ("skip='head.*'", "--skip 'head.*'"), ("raise max_ops", "raise --max-ops"),
      ("keep_zeros=False", "--no-keep-zeros"), ("max_seconds=120.0", "--max-seconds 120.0"),
-     ("distribution='normal'", "--distribution normal"), ("a variance of 2", "a variance of 2")],
+     ("distribution='normal'", "--distribution normal"), ("a variance of 2", "a variance of 2"),
+     ("variance={'head': 0.1, '*': 1.0}", "--variance 'head=0.1,*=1.0'")],
 )  # fmt: skip
 def test_words(python, ours):
     assert in_our_words(python) == ours
@@ -159,6 +165,59 @@ def test_the_choices_are_those_of_the_library():
         (settings.Tables, get_args(Tables)), (settings.Residual, get_args(Residual)),
     ):  # fmt: skip
         assert {item.value for item in enum} == set(words)
+
+
+OF_PYTHON_ONLY = {"training", "rules", "warn", "progress", "strict"}
+"""`--eval` stands for the first; a terminal has no functions; the others are how the command line itself speaks."""
+
+
+@pytest.mark.parametrize(("command", "absent"), [("plan", set()), ("init", {"gradients"}), ("diff", {"gradients"})])
+def test_the_options_are_those_of_the_library(command, absent):
+    known = typer.main.get_command(app).commands[command].params
+    wanted = {field.name for field in fields(Options)} - OF_PYTHON_ONLY - absent
+    assert wanted <= {one.name for one in known}
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [("2", 2.0), ("1e-3", 1e-3), ("stable", "stable"), ("head=0.1,*=1", {"head": 0.1, "*": 1.0}),
+     ("blocks.*.fc2=0.5, *=stable", {"blocks.*.fc2": 0.5, "*": "stable"}), ("nonsense", "nonsense")],
+)  # fmt: skip
+def test_variances_as_words(word, value):
+    found = settings.read_variance(word)
+    assert found == value and (not isinstance(value, dict) or list(found) == list(value))  # the first that matches
+
+
+def test_variances_reach_the_plan(here):
+    words = ["plan", "nets_here.py:small", "-i", "16", "--json", "plan.json", "--variance"]
+    assert run(*words, "2=0.25,*=4").exit_code == 0
+    by_name = autoinit.Plan.load("plan.json")
+    assert run(*words, "4").exit_code == 0
+    uniform = autoinit.Plan.load("plan.json")
+    assert by_name["0.weight"].std == uniform["0.weight"].std
+    assert by_name["2.weight"].std == pytest.approx(uniform["2.weight"].std / 4)
+    assert run(*words, "stable").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("2=-1", "(for '2')"), ("2=many", "(for '2')"), ("=1", "PATTERN=NUMBER"), ("2=1,", "PATTERN=NUMBER"),
+     ("2=1,2=3", "PATTERN=NUMBER"), ("stabel", "or 'stable'"), ("nan", "finite"), ("2=", "(for '2')")],
+)  # fmt: skip
+def test_variances_that_are_none(here, word, said):
+    found = run("plan", "nets_here.py:small", "-i", "16", "--variance", word)
+    assert found.exit_code == 2 and found.stderr.startswith("autoinit: --variance"), found.output
+    assert said in " ".join(found.stderr.split()) and "received: " in found.stderr
+    assert "to fix:   --variance " in found.stderr
+
+
+def test_a_diff_of_models_has_the_options_of_a_plan(here):
+    words = ["diff", "plan.json", "nets_here.py:small", "-i", "16"]
+    options = ["--variance", "2=0.5,*=1", "--distribution", "uniform", "--center", "bias", "--calibrate", "--seed", "3"]
+    assert run("plan", *words[2:], *options, "--json", "plan.json").exit_code == 0
+    assert "no difference" in run(*words, *options).stdout
+    assert "no difference" not in run(*words, *options[2:]).stdout
+    assert "no difference" not in run(*words, *options[:2]).stdout
 
 
 @pytest.mark.slow

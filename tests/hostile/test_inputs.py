@@ -187,7 +187,7 @@ def test_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("inputs", "text"),
     [
-        (X.double(), "inputs.float()"),
+        (X.double(), "inputs.to(torch.float32)"),
         (X.long(), "dtype"),
         ((32, 15), "shape"),
         (torch.zeros(2, 3, 4, 5), "shape"),

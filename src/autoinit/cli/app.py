@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__, api
-from ..core.options import DEFAULTS, VARIANCE
+from ..core.options import DEFAULTS
 from ..report.diff import TOLERANCE
 from ..report.layout import wrapped
 from ..telling import complaints
@@ -18,6 +18,7 @@ from .references import resolve
 from .saving import check_form, save_weights
 from .schemas import path_of
 from .settings import (
+    UNIT,
     Added,
     Batch,
     Branches,
@@ -86,7 +87,7 @@ def _common(
 
 @app.command()
 def plan(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, recipe: Named = None, variance: Variance = VARIANCE,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, recipe: Named = None, variance: Variance = UNIT,
     distribution: Drawn = None, residual: Branches = None, tables: Added = None, seed: Seed = DEFAULTS.seed,
     evaluation: Evaluation = False, skip: Skip = None, only: Only = None, center: Centring = None,
     keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
@@ -107,7 +108,7 @@ def plan(
         made = api.plan(named.model, described, **options)
         now = None
         if html or plot:
-            now = api.predict(named.model, described, variance=variance, training=not evaluation, warn=False)
+            now = api.predict(named.model, described, **given(variance=variance, training=not evaluation))
         output.table(made, made.to_dict)
         if gradients:
             output.gradients(made)
@@ -117,7 +118,7 @@ def plan(
 
 @app.command()
 def check(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = UNIT,
     evaluation: Evaluation = False, preflight: Preflighted = False, max_ops: MaxOps = DEFAULTS.max_ops,
     max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None, html: Html = None, plot: Plot = None,
     fail_on: Fail = FailOn.never, gradients: Gradients = False,
@@ -144,7 +145,7 @@ def check(
 
 @app.command()
 def measure(
-    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = VARIANCE,
+    model: Model, inputs: Inputs = None, batch: Batch = 64, variance: Variance = UNIT,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, repeats: Repeats = 1,
     max_ops: MaxOps = DEFAULTS.max_ops, max_seconds: MaxSeconds = DEFAULTS.max_seconds, json: Json = None,
     html: Html = None, plot: Plot = None, fail_on: Fail = FailOn.never, gradients: Gradients = False,
@@ -168,7 +169,7 @@ def measure(
 @app.command()
 def init(
     model: Model, output: Output, inputs: Inputs = None, batch: Batch = 64, recipe: Named = None,
-    variance: Variance = VARIANCE, distribution: Drawn = None, residual: Branches = None, tables: Added = None,
+    variance: Variance = UNIT, distribution: Drawn = None, residual: Branches = None, tables: Added = None,
     seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, skip: Skip = None, only: Only = None,
     center: Centring = None, keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
     calibrate: Calibrate = False,
@@ -196,13 +197,20 @@ def init(
 @app.command()
 def diff(
     this: Compared, other: Compared, inputs: Inputs = None, batch: Batch = 64, recipe: Named = None,
-    variance: Variance = VARIANCE, evaluation: Evaluation = False,
+    variance: Variance = UNIT, distribution: Drawn = None, residual: Branches = None, tables: Added = None,
+    seed: Seed = DEFAULTS.seed, evaluation: Evaluation = False, skip: Skip = None, only: Only = None,
+    center: Centring = None, keep_zeros: KeepZeros = DEFAULTS.keep_zeros, exact: Exact = False,
+    calibrate: Calibrate = False, max_ops: MaxOps = DEFAULTS.max_ops, max_seconds: MaxSeconds = DEFAULTS.max_seconds,
     now: Now = False, tolerance: Tolerance = TOLERANCE, json: Json = None, fail_on: FailOnWorse = FailOn.never,
     traceback: Debug = False,
 ) -> None:  # fmt: skip
     """Show what two plans do not have in common: settings, parameters, predicted signals and verdicts."""
     with answering(json, traceback) as output:
-        options = given(recipe=recipe, variance=variance, training=not evaluation)
+        options = given(
+            recipe=recipe, variance=variance, distribution=distribution, residual=residual, tables=tables, seed=seed,
+            training=not evaluation, skip=skip, only=only, center=center, keep_zeros=keep_zeros, exact=exact,
+            calibrate=calibrate, max_ops=max_ops, max_seconds=max_seconds,
+        )  # fmt: skip
         one, two = (plan_of(reference, inputs, batch, options, now) for reference in (this, other))
         found = one.diff(two, tolerance)
         output.answer(found.table(width()), lambda: diff_document(found))

@@ -8,7 +8,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from ..core.options import GivenOptions
+from ..core.options import VARIANCE, GivenOptions
+from ..errors import OptionError
 from .references import FORMS
 
 
@@ -55,7 +56,10 @@ Inputs = Annotated[
     typer.Option("--input", "-i", help="Shape without batch, e.g. 3x224x224; NAME=SHAPE; :mean=0.5,vocabulary=100."),
 ]
 Batch = Annotated[int, typer.Option("--batch", "-b", min=1, help="Size of the batch axis.")]
-Variance = Annotated[float, typer.Option(help="The variance of every weight layer's output.")]
+UNIT = f"{VARIANCE:g}"
+Variance = Annotated[
+    str, typer.Option(metavar="NUMBER", help="Of every weight layer's output; stable; or by name: 'head=0.1,*=1'.")
+]
 Drawn = Annotated[
     Distribution | None, typer.Option("--distribution", help="Of weights; without it as the recipe has it.")
 ]
@@ -98,7 +102,28 @@ Output = Annotated[Path, typer.Option("--output", "-o", help=".safetensors, .ker
 Debug = Annotated[bool, typer.Option("--traceback", help="With an error, show where in Python it was raised.")]
 
 
+def read_variance(word: str) -> float | str | dict[str, float | str]:
+    """`1.5`, `stable`, or one for each name pattern: `head=0.1,*=1`. The API says what is wrong with anything else."""
+    if "=" not in word:
+        return _number(word)
+    pairs = [part.strip().rpartition("=") for part in word.split(",")]
+    patterns = [pattern.strip() for pattern, _, _ in pairs]
+    if not all(patterns) or len(set(patterns)) < len(patterns):
+        raise OptionError("every part is PATTERN=NUMBER, with a pattern of its own", where="--variance",
+                          received=word, fix="--variance 'head=0.1,*=1'")  # fmt: skip
+    return {pattern: _number(value) for pattern, (_, _, value) in zip(patterns, pairs, strict=True)}
+
+
+def _number(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word.strip()
+
+
 def given(**settings: Any) -> GivenOptions:
     """As the API takes them, which says what is wrong with one; None stands for what was not given."""
     values = {name: value.value if isinstance(value, Enum) else value for name, value in settings.items()}
+    if "variance" in values:
+        values["variance"] = read_variance(values["variance"])
     return cast(GivenOptions, {"warn": False, **{name: value for name, value in values.items() if value is not None}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import sys
@@ -75,7 +76,7 @@ def in_our_words(text: str) -> str:
     """Python's ``variance=2`` and 'variance' as ``--variance 2`` and --variance."""
     text = re.sub(rf"(?:option )?'({NAMES})'", lambda m: flag(m[1]), text)
     text = re.sub(rf"\b(?=[a-z]+_)({NAMES})\b(?!=)", lambda m: flag(m[1]), text)
-    return re.sub(rf"\b({NAMES})=('[^']*'|\"[^\"]*\"|[^\s,;)]+)", _assigned, text)
+    return re.sub(rf"\b({NAMES})=('[^']*'|\"[^\"]*\"|\{{[^}}]*\}}|[^\s,;)]+)", _assigned, text)
 
 
 def flag(name: str) -> str:
@@ -85,7 +86,10 @@ def flag(name: str) -> str:
 def _assigned(found: re.Match[str]) -> str:
     if found[2] in ("True", "False"):
         return flag(found[1])
-    return f"{flag(found[1])} {shlex.quote(found[2].strip(chr(34) + chr(39)))}"
+    value = found[2].strip(chr(34) + chr(39))
+    if value.startswith("{"):
+        value = ",".join(f"{pattern}={number}" for pattern, number in ast.literal_eval(value).items())
+    return f"{flag(found[1])} {shlex.quote(value)}"
 
 
 def _in_our_words(error: AutoInitError) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
@@ -101,6 +101,11 @@ class GivenOptions(OptionsButSeed, total=False):
     seed: int
 
 
+def with_layers(names: Sequence[str]) -> list[str]:
+    """Names of parameters, and of the layers that they belong to: what patterns of `variance` are compared with."""
+    return [*names, *(name[: max(name.rfind("."), name.rfind("/"), 0)] for name in names)]
+
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -159,15 +164,17 @@ def _variances(name: str, value: Any) -> Variance:
         return _variance(name, value)
     if not value or not all(isinstance(pattern, str) for pattern in value):
         raise refused(name, "a number, or numbers by name pattern", value, f'{name}={{"head": 0.1, "*": 1.0}}')
-    return {pattern: _variance(f"{name}[{pattern!r}]", one) for pattern, one in value.items()}
+    return {pattern: _variance(name, one, pattern) for pattern, one in value.items()}
 
 
-def _variance(name: str, value: Any) -> float | Stable:
+def _variance(name: str, value: Any, pattern: str | None = None) -> float | Stable:
     if isinstance(value, str) and value == "stable":
         return "stable"
     number = real(value)
     if number is None or not SMALLEST_VARIANCE <= number <= LARGEST_VARIANCE:
         takes = f"a finite positive number between {SMALLEST_VARIANCE:g} and {LARGEST_VARIANCE:g}, or 'stable'"
+        if pattern is not None:
+            raise refused(name, f"{takes} (for {pattern!r})", value, f"{name}={ {pattern: 1.0}!r}")
         raise refused(name, takes, value, f"{name}=1.0")
     return number
 

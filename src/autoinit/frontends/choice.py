@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ModelError
@@ -18,6 +19,8 @@ if TYPE_CHECKING:  # that they are what the protocol says, mypy finds out here
 
     _checked: tuple[FrontEnd, ...] = (keras_front, torch_front, jax_front)
 
+MODELS = "torch.nn.Module, a Keras 3 model, a module of Flax, Equinox or Haiku"
+FUNCTIONS = "a function of JAX comes with its parameters (params=)"
 FRONT_ENDS = {
     "keras": "autoinit.frontends.keras.front", "torch": "autoinit.frontends.torch.front",
     "jax": "autoinit.frontends.jax.front",
@@ -37,9 +40,18 @@ def front_end_of(model: Any) -> FrontEnd:
     for front_end in front_ends():
         if front_end.understands(model):
             return front_end
-    raise ModelError("this is not a model that AutoInit understands", where="model", received=type(model).__name__,
-                     fix="give a torch.nn.Module, a Keras 3 model, a module of Flax, Equinox or Haiku, or a function "
-                     "of JAX and its parameters (params=)")  # fmt: skip
+    received, fix = _meant(model)
+    raise ModelError("this is not a model that AutoInit understands", where="model", received=received, fix=fix)
+
+
+def _meant(model: Any) -> tuple[str, str]:
+    """What was given in place of a model, and what to give."""
+    name = getattr(model, "__name__", "")
+    if isinstance(model, type):
+        return f"the class {name}", f"give a model, what {name}(...) makes"
+    if isinstance(model, FunctionType):
+        return f"the function {name}", f"what {name}(...) returns, if it makes a model; {FUNCTIONS}"
+    return type(model).__name__, f"give a {MODELS}; {FUNCTIONS}"
 
 
 def with_parameters(model: Any, parameters: Any) -> Any:

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 import autoinit
 from autoinit.core.graph.rewrite import rewritten
 from autoinit.core.graph.trunk import Addition, Norm, Skip, residual_additions
-from autoinit.core.options import Options
+from autoinit.core.options import Options, with_layers
 from autoinit.errors import OptionError
 from autoinit.frontends.custom import CustomRules
 from autoinit.frontends.torch.inputs import call_arguments
@@ -283,6 +283,12 @@ def test_variance_by_name() -> None:
     found = targets(prenorm(2), variance={"blocks.0.*": 0.5, "blocks.1.3": 0.25, "*": 2.0})
     names = [f"blocks.{block}.{layer}.weight" for block in (0, 1) for layer in (1, 3)]
     assert found == dict(zip(names, (0.5, 0.5, 2.0, 0.25), strict=True))
+
+
+@pytest.mark.parametrize("name", ["head.kernel", "head/kernel", "head.dense.kernel", "head/dense/kernel"])
+def test_a_layer_is_all_but_the_last_part_of_a_name(name: str) -> None:
+    """Parts of names are separated by dots, in Keras by slashes."""
+    assert with_layers([name, "w"]) == [name, "w", name[: -len("kernel") - 1], ""]
 
 
 def test_variance_by_name_is_checked() -> None:

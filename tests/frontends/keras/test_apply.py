@@ -36,6 +36,13 @@ def test_layers_come_out_at_the_wanted_variance():
     assert all(np.all(v == 0) for path, v in weights(model).items() if path.endswith("bias"))
 
 
+@pytest.mark.one_backend
+def test_variance_by_the_name_of_a_layer():
+    plan = autoinit.plan(mlp(depth=1), variance={"head": 0.25, "*": 1.0})
+    once, all_the_same = plan["head/kernel"].std, autoinit.plan(mlp(depth=1))["head/kernel"].std
+    assert once == pytest.approx(all_the_same / 2) and not plan.notes
+
+
 @pytest.mark.parametrize("distribution", ["truncated_normal", "normal", "uniform", "orthogonal"])
 def test_distributions(distribution):
     model = mlp(depth=1)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from math import gcd
 
 from ..graph.graph import Graph, Node, ParameterView, Value
 from ..graph.roles import weight_slots
 from ..graph.specs import spec_of
-from ..options import Options
+from ..options import Options, with_layers
 from ..plan.check import repeats
 from ..plan.plan import Note, ParameterPlan, PartPlan, PlanData, ResidualPlan, SlopePlan, TensorPlan
 from ..plan.weights import Part
@@ -115,12 +115,24 @@ def _nominal(options: Options, outcome: Outcome) -> float:
 def _without_effect(graph: Graph, options: Options) -> list[str]:
     """Patterns that match nothing are most likely misspelt."""
     names = [name for p in graph.parameters.values() for name in (p.name, *p.aliases)] + graph.other_names
-    return [
-        f"the pattern {pattern!r} of '{option}' matches no parameter"
-        for option, patterns in (("skip", options.skip), ("only", options.only))
-        for pattern in patterns
-        if not any(fnmatchcase(name, pattern) for name in names)
+    variances = tuple(options.variance) if isinstance(options.variance, Mapping) else ()
+    matched = [
+        ("skip", options.skip, names),
+        ("only", options.only, names),
+        ("variance", variances, with_layers(names)),
     ]
+    return [
+        f"the pattern {pattern!r} of '{option}' matches no parameter{_meant(pattern, known)}"
+        for option, patterns, known in matched
+        for pattern in patterns
+        if not any(fnmatchcase(name, pattern) for name in known)
+    ]
+
+
+def _meant(pattern: str, known: Sequence[str]) -> str:
+    """Of a layer that is named: the pattern of all that is in it."""
+    inside = next((f"{pattern}{dot}*" for dot in "./" for name in known if name.startswith(f"{pattern}{dot}")), None)
+    return "" if inside is None else f" (but {inside!r} would)"
 
 
 def _place_and_text(note: str) -> tuple[str, str]:

@@ -17,7 +17,7 @@ from ..graph.graph import Graph, ParameterView
 from ..graph.roles import tied_tables
 from ..graph.tables import Table, added_tables
 from ..graph.trunk import Addition, Norm, residual_additions
-from ..options import Options, Stable
+from ..options import Options, Stable, with_layers
 from ..signal.signal import Signal
 
 Measured = Callable[[ParameterView], Signal]
@@ -81,8 +81,8 @@ class Targets:
         given = self.options.variance
         if not isinstance(given, Mapping):
             return given
-        layers = tuple(name.rpartition(".")[0] for name in names)
+        known = with_layers(names)
         for pattern, variance in given.items():
-            if any(fnmatchcase(name, pattern) for name in (*names, *layers)):
+            if any(fnmatchcase(name, pattern) for name in known):
                 return variance
         return 1.0

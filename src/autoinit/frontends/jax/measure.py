@@ -54,8 +54,11 @@ def observed(
     try:
         return run(tape.steps, given_values(tape, values, samples, jax.random.key(seed)), tape.outputs, look)
     except Exception as error:
-        raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=program.name,
-                         fix="check the shape and dtype of inputs; does the model work?") from error  # fmt: skip
+        raise TraceError(
+            f"the model's call failed: {type(error).__name__}: {error}", where=program.name,
+            received=f"inputs {', '.join(f'{item.shape} {item.dtype}' for item in given)}",
+            fix="check the shape (batch included) and dtype of inputs; does the model work on real arrays?",
+        ) from error  # fmt: skip
 
 
 def mean_and_variance(array: Any) -> tuple[float, float]:

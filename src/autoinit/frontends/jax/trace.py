@@ -80,7 +80,7 @@ def tape_of(program: Program, given: Sequence[Given], structure: Any, leaves: Se
         raise TraceError(
             f"the model's call failed: {type(error).__name__}: {_first_lines(error)}", where=program.name,
             received=f"inputs {', '.join(f'{item.shape} {item.dtype}' for item in given)}",
-            fix="check the shape and dtype of inputs; does the model work on real arrays?",
+            fix="check the shape (batch included) and dtype of inputs; does the model work on real arrays?",
         ) from error  # fmt: skip
     flat = Flattener(program.place, [leaf.module for leaf in program.leaves], budget)
     tape, rng = flat.tape, np.random.default_rng(0)

@@ -66,8 +66,11 @@ def replayed(
         with looks.within(), untouched_state([*other_seeds(model, seed), *values]):
             run = made.tracer.replay.run(made.tracer.tape.entries, given.__getitem__, made.outputs, observe)
     except Exception as error:
-        raise TraceError(f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,
-                         fix="check the shape and dtype of inputs; does model(inputs) work?") from error  # fmt: skip
+        raise TraceError(
+            f"the model's call failed: {type(error).__name__}: {error}", where=type(model).__name__,
+            received=f"inputs {', '.join(str(x.shape) for x in map(np.asarray, given.values()))}",
+            fix="check the shape (batch included) and dtype of inputs; does model(inputs) work?",
+        ) from error  # fmt: skip
     return [run[id(t)] for t in made.outputs]
 
 

@@ -308,7 +308,7 @@ class Tracer(BaseTracer):
                 f"the model's call failed: {type(error).__name__}: {_first_lines(error)}",
                 where=f"layer '{self.module}'" if self.module else type(op).__name__,
                 received=", ".join(f"{tuple(t.shape)} {t.dtype}" for t in flattened((args, kwargs)) if is_tensor(t)),
-                fix="check the shape and dtype of inputs; does model(inputs) work?",
+                fix="check the shape (batch included) and dtype of inputs; does model(inputs) work?",
             ) from error
         self.graph.notes.append(
             f"{self.module or type(op).__name__}: cannot be followed inside ({type(error).__name__}: "

@@ -132,7 +132,7 @@ def _walk(
                 f"the model's call failed: {type(error).__name__}: {error}",
                 where=f"layer '{tracer.module}'" if tracer.module else type(model).__name__,
                 received=f"inputs {_describe((args, kwargs))}",
-                fix="check the shape and dtype of inputs; does model(inputs) work?",
+                fix="check the shape (batch included) and dtype of inputs; does model(inputs) work?",
             ) from error
     made.outputs = [t for t in keras.tree.flatten(out) if isinstance(t, KerasTensor)]
     for tensor in made.outputs:

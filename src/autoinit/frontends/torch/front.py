@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import torch
 from torch import nn
 
 from ...core.options import Options
@@ -37,6 +39,10 @@ def understands(model: Any) -> bool:
 
 def bound(model: Any, inputs: Any, values: bool) -> Any:
     """Models hold their parameters."""
+    if "_parameters" not in vars(model):
+        raise ModelError("the model's class does not call its parent's constructor", where=type(model).__name__,
+                         received=f"a {type(model).__name__} without parameters and modules",
+                         fix="super().__init__() first in its __init__")  # fmt: skip
     return model
 
 
@@ -66,7 +72,7 @@ def analyse(
     model = unwrapped(model)
     args, kwargs = call_arguments(inputs, model)
     if not any(True for _ in model.parameters()):
-        raise no_parameters(model, "give a model with weights (lazy modules: run one forward first)")
+        raise no_parameters(model, "give a model with weights (lazy: run one forward first; quantized: before)")
     parameters = parameters_of(model)
     lazy = [n for n, p in parameters.items() if nn.parameter.is_lazy(p)]
     if lazy:
@@ -77,10 +83,20 @@ def analyse(
             fix="run one forward with a real batch first: model(batch)",
         )
     refuse_shards(parameters)
+    _refuse_inference(parameters)
     with no_garbage_collection():
         graph, signals = walk(model, args, kwargs, options, custom, centring=marks_activations(options, check))
         made = planned(graph, signals, options, rules, model=type(model).__name__, framework=NAME, check=check)
         return made if check else replace(made, fills=without_memory(made, model, options))
+
+
+def _refuse_inference(parameters: Mapping[str, torch.Tensor]) -> None:
+    """Tensors made in inference mode can be written to there alone, and never be trained."""
+    made = [] if torch.is_inference_mode_enabled() else [n for n, p in parameters.items() if p.is_inference()]
+    if made:
+        raise ModelError("the parameter was made in inference mode, it cannot be trained", where=made[0],
+                         received="a model made under torch.inference_mode()",
+                         fix="make the model outside of it")  # fmt: skip
 
 
 def measure(model: nn.Module, inputs: Any, options: Options, seed: int) -> Moments:

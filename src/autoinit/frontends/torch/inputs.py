@@ -56,6 +56,8 @@ def _refuse_whole(inputs: Any) -> None:
         fix = f"(batch, {size}), for example (64, {size})" if size > 0 else fix
     elif isinstance(inputs, nn.Module):
         why, inputs = "this is a model, not an input", type(inputs).__name__
+    elif isinstance(inputs, (str, bytes, bytearray)):
+        why = "a text is no input"
     elif not (inputs is None or isinstance(inputs, (bool, float, complex, str, bytes, bytearray, np.generic))):
         return
     raise InputError(why, where="inputs", received=brief(inputs), fix=fix)
@@ -149,14 +151,15 @@ def _tensor(leaf: Any, where: str, model: nn.Module | None) -> Any:
         if not array.flags.writeable or not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         if array.dtype.kind == "f" and array.dtype.itemsize >= 8:  # doubles are NumPy's habit, not a choice
-            return torch.from_numpy(array.astype(np.float64)).to(_floating(model))
+            return torch.from_numpy(array.astype(np.float64)).to(floating_dtype(model))
         return torch.from_numpy(array)
     except TypeError:
         raise InputError("an array of this kind is no tensor", where=where, received=f"dtype {leaf.dtype}",
                          fix="an array of numbers: array.astype('float32')") from None  # fmt: skip
 
 
-def _floating(model: nn.Module | None) -> torch.dtype:
+def floating_dtype(model: nn.Module | None) -> torch.dtype:
+    """Of the first parameter that has one."""
     parameters = () if model is None else model.parameters()
     return next((p.dtype for p in parameters if p.dtype.is_floating_point), torch.get_default_dtype())
 
@@ -164,7 +167,7 @@ def _floating(model: nn.Module | None) -> torch.dtype:
 def dtype_of(item: Input, model: nn.Module) -> torch.dtype:
     """The dtype of an input: as described, or the model's floating dtype, or int64 for a vocabulary."""
     if item.dtype is None:
-        return torch.int64 if item.integers is not None else _floating(model)
+        return torch.int64 if item.integers is not None else floating_dtype(model)
     dtype = item.dtype
     if not isinstance(dtype, (str, torch.dtype)):
         try:

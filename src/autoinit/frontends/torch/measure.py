@@ -26,6 +26,7 @@ from .shadow import Shadow
 from .state import announce_modules, set_mode, undisturbed
 from .structures import mapped
 from .tracer import SILENT, _decomposes
+from .ways_out import described, way_out
 
 
 @dataclass
@@ -151,7 +152,7 @@ def run(
     except Exception as error:
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=f"layer '{recorder.module}'",
-            fix="check the shape and dtype of inputs; does model(inputs) work?",
+            received=described(args, kwargs), fix=way_out(error, model, args, kwargs),
         ) from error  # fmt: skip
 
 

@@ -34,8 +34,9 @@ from .remembering.built import stories_without_memory
 from .remembering.story import Story
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
-from .structures import leaves, mapped
+from .structures import mapped
 from .tracer import Tracer
+from .ways_out import described, way_out
 
 LARGEST_READ = 2**24
 """Parameters beyond this many entries are measured on an evenly spaced part of their rows."""
@@ -138,10 +139,9 @@ def _walk(
     except Exception as error:
         name = tracer.failed_at or next(iter(failed), "")
         where = f"layer '{name}'" if name else f"forward of {type(model).__name__}"
-        received = ", ".join(_describe(a) for a in leaves((args, kwargs)))
         raise TraceError(
             f"the model's forward failed: {type(error).__name__}: {error}", where=where,
-            received=f"inputs {received or 'without a tensor'}", fix=_way_out(error),
+            received=described(args, kwargs), fix=way_out(error, model, args, kwargs),
         ) from error  # fmt: skip
     for t in tree_flatten(out)[0]:
         if isinstance(t, torch.Tensor):
@@ -160,20 +160,6 @@ def _own_node(tracer: Tracer, rule: Any, owner: Any, inputs: Any, output: Any, l
     references = tuple(tracer.reference(tracer.incoming(t)) for t in tensors)
     call, users_own = tracer.counted(label), not isinstance(rule, ScaleFree)
     tracer.custom_node(references, outputs, label, call, rule=rule, owner=owner, users_own=users_own)
-
-
-def _way_out(error: Exception) -> str:
-    if "numpy()" in str(error):
-        return "forward leaves PyTorch for NumPy, where it cannot be followed: @autoinit.rule(Layer) for that layer"
-    if "dtype" in str(error):
-        return "give inputs in the model's dtype, such as inputs.float(), or a shape; does model(inputs) work?"
-    return "check the shape and dtype of inputs; does model(inputs) work?"
-
-
-def _describe(item: Any) -> str:
-    if isinstance(item, Input):
-        return f"{tuple(item.shape)}" + (f" {item.dtype}" if item.dtype else "")
-    return f"{tuple(item.shape)} {item.dtype}"
 
 
 def describe_parameters(
