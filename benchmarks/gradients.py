@@ -2,10 +2,11 @@
 
 python -m benchmarks.gradients                              all models, 40 draws
 python -m benchmarks.gradients --models mlp_selu unet       some of them
-python -m benchmarks.gradients --draws 60 --markdown benchmarks/results/gradients.md
+python -m benchmarks.gradients --markdown benchmarks/results/gradients.md --json benchmarks/results/gradients.json
 
 Every draw has weights and noise of its own, and N(0, 1) gradients at the outputs. What was found of a model is kept in
-a journal (one JSON line each), so that a run that was interrupted goes on where it was.
+a journal (one JSON line each), so that a run that was interrupted goes on where it was (after a change of the rules:
+`--again`), and the files are written anew after every model.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ NEGLIGIBLE = 1e-9
 CAPTION = """\
 Parameters with at least two axes. A weight counts if the mean over draws of the mean square of its gradient is within
 the factor of the prediction, or if the prediction lies inside the 95 % confidence interval of that mean (t or
-log-normal, as in fidelity). 'plain': without intervals. 'without': ops that have no adjoint, through which gradients
-are passed on as they are."""
+log-normal, as in fidelity). 'plain': without intervals. 'scatter': median over weights of the standard deviation of
+the log between draws. 'worst': the largest deviation outside the intervals. 'without': ops that have no adjoint,
+through which gradients are passed on as they are."""
+FIRST_NOISE = 1000
+"""Seed of the noise, and of the gradients at the outputs, of the first draw; its weights have seed 0."""
 
 
 def study(name: str, draws: int) -> dict[str, Any]:
@@ -50,17 +54,19 @@ def study(name: str, draws: int) -> dict[str, Any]:
     for seed in range(draws):
         plan.apply(model, seed=seed, warn=False)
         args, kwargs = call_arguments(inputs)
-        runs.append(gradients(model, args, kwargs, training=True, seed=1000 + seed))
+        runs.append(gradients(model, args, kwargs, training=True, seed=FIRST_NOISE + seed))
     rows = [r for r in plan.gradients.weights if all(r.parameter in run for run in runs)]
     samples = np.array([[run[r.parameter] for r in rows] for run in runs])
     live = samples.mean(axis=0) > NEGLIGIBLE * float(np.median(samples.mean(axis=0)))
     samples, predicted = samples[:, live], np.maximum(np.array([r.second for r in rows])[live], 1e-300)
     ratio = samples.mean(axis=0) / predicted
     inside = inside_t(samples, predicted) | inside_lognormal(samples, predicted)
+    logs = np.log(np.maximum(samples, 1e-300))
     return {
         "model": name, "draws": draws, "weights": int(live.sum()), "ratios": [float(f"{r:.4g}") for r in ratio],
         "names": [r.parameter for r, kept in zip(rows, live, strict=True) if kept],
         "inside": [bool(one) for one in inside],
+        "scatter": [float(f"{one:.4g}") for one in logs.std(axis=0, ddof=1)] if draws > 1 else [],
         "without": sorted({n.message for n in plan.notes if n.kind == "gradient"}),
         "seconds": time.perf_counter() - begin,
     }  # fmt: skip
@@ -76,33 +82,68 @@ def shares(results: list[dict[str, Any]]) -> list[str]:
 
 
 def table_of(results: list[dict[str, Any]]) -> Table:
-    heads = ["model", "weights", "≤1.25×", "≤2×", "plain ≤1.25×", "plain ≤2×", "lowest", "median", "highest", "without"]
+    heads = ["model", "weights", "≤1.25×", "≤2×", "plain ≤1.25×", "plain ≤2×", "lowest", "median", "highest", "scatter",
+             "worst", "at", "without"]  # fmt: skip
     table = Table(f"Weights' gradients: measured over predicted, mean over {results[0]['draws']} draws", heads,
                   caption=CAPTION)  # fmt: skip
     for one in results:
-        r = np.array(one["ratios"])
-        table.add(one["model"], one["weights"], *shares([one]), number(float(r.min())), number(float(np.median(r))),
-                  number(float(r.max())), "; ".join(one["without"]))  # fmt: skip
-    every = np.array([r for one in results for r in one["ratios"]])
-    table.add("all", every.size, *shares(results), number(float(every.min())), number(float(np.median(every))),
-              number(float(every.max())), "")  # fmt: skip
+        table.add(one["model"], one["weights"], *shares([one]), *span([one]),
+                  number(float(np.median(one["scatter"]))) if one["scatter"] else "", *worst(one),
+                  "; ".join(one["without"]))  # fmt: skip
+    table.add("all", sum(one["weights"] for one in results), *shares(results), *span(results), "", "", "", "")
     return table
 
 
-def main() -> int:
+def span(results: list[dict[str, Any]]) -> list[str]:
+    """Lowest, median and highest ratio."""
+    every = np.array([r for one in results for r in one["ratios"]])
+    return [number(float(pick(every))) for pick in (np.min, np.median, np.max)]
+
+
+def worst(one: dict[str, Any]) -> tuple[str, str]:
+    """The ratio that is furthest off, of those that no interval excuses, and its weight."""
+    off = np.abs(np.log(np.maximum(one["ratios"], 1e-300))) * ~np.array(one["inside"], bool)
+    at = int(np.argmax(off))
+    return (number(one["ratios"][at]), one["names"][at]) if off[at] > 0.0 else ("", "")
+
+
+def kept(journal: Path, draws: int) -> dict[str, dict[str, Any]]:
+    """What a journal has of runs with so many draws."""
+    if not journal.exists():
+        return {}
+    lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    return {one["model"]: one for one in lines if one["draws"] == draws}
+
+
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", nargs="*", choices=list(MODELS), metavar="NAME", help=", ".join(MODELS))
     parser.add_argument("--draws", type=int, default=DRAWS)
     parser.add_argument("--journal", type=Path, default=Path("build/gradients.jsonl"))
-    parser.add_argument("--again", action="store_true", help="forget what the journal has")
+    parser.add_argument("--again", action="store_true", help="measure anew what the journal has")
     parser.add_argument("--markdown", type=Path, metavar="FILE")
-    options = parser.parse_args()
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    return parser.parse_args()
+
+
+def write(results: list[dict[str, Any]], options: argparse.Namespace) -> None:
+    """The files that were asked for, with what there is by now."""
+    spent = sum(one["seconds"] for one in results)
+    last = options.draws - 1
+    seeds = f"seeds 0 to {last} of the weights, {FIRST_NOISE} to {FIRST_NOISE + last} of noise"
+    total = f"{len(results)} models, {options.draws} draws ({seeds} and gradients at the outputs): {spent:.0f} s"
+    if options.markdown:
+        replace_text(options.markdown, "\n".join(["# Gradients", "", total, "", table_of(results).markdown()]))
+    if options.json:
+        lines = ",\n".join(json.dumps(one) for one in results)
+        replace_text(options.json, f"[\n{lines}\n]\n")
+
+
+def main() -> int:
+    options = arguments()
     torch.set_num_threads(1)
     names = options.models or [n for n in MODELS if not MODELS[n].heavy]
-    known: dict[str, dict[str, Any]] = {}
-    if options.journal.exists() and not options.again:
-        lines = [json.loads(line) for line in options.journal.read_text(encoding="utf-8").splitlines()]
-        known = {one["model"]: one for one in lines if one["draws"] == options.draws}
+    known = {} if options.again else kept(options.journal, options.draws)
     options.journal.parent.mkdir(parents=True, exist_ok=True)
     for name in names:
         if name not in known:
@@ -110,10 +151,8 @@ def main() -> int:
             with options.journal.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(known[name]) + "\n")
         print(f"{name}: {known[name]['weights']} weights, {known[name]['seconds']:.0f} s", file=sys.stderr, flush=True)
-    table = table_of([known[n] for n in names])
-    table.show()
-    if options.markdown:
-        replace_text(options.markdown, f"# Gradients\n\n{table.markdown()}")
+        write([known[n] for n in names if n in known], options)
+    table_of([known[n] for n in names]).show()
     return 0
 
 

@@ -133,3 +133,20 @@ def test_residual_trunks_are_told() -> None:
     (alone,) = shown(plan.to_html())["residual"]
     assert alone["default_share"] == [None] * 3
     assert shown(autoinit.plan(net(), (16, 10)).to_html())["residual"] == []
+
+
+def test_gradients_are_in_the_page_of_a_plan_that_has_them() -> None:
+    model = net()
+    default = autoinit.check(model, (16, 10), gradients=True)
+    plan = autoinit.initialize(model, (16, 10), gradients=True)
+    measured = autoinit.measure(model, (16, 10), gradients=True)
+    found = shown(plan.to_html(default=default, measured=measured))["gradients"]
+    rows = [plan.gradients[f"{k}.weight"] for k in (0, 2, 4)]
+    assert found["weight"][::2] == pytest.approx([row.rms for row in rows], rel=1e-5)
+    assert found["ratio"][::2] == pytest.approx([row.ratio for row in rows], rel=1e-5)
+    assert found["weight"][1] is None and found["tensor"][-1] == 1.0
+    seconds = [measured.gradient_seconds[row.parameter] for row in rows]
+    assert found["measured"][::2] == pytest.approx([second**0.5 for second in seconds], rel=1e-5)
+    assert found["default"]["weight"][0] == pytest.approx(default.gradients["0.weight"].rms, rel=1e-5)
+    assert found["problem"] is None
+    assert shown(autoinit.plan(model, (16, 10)).to_html(default=default))["gradients"] is None

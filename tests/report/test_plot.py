@@ -116,3 +116,22 @@ def test_many_layers_are_points_in_strands() -> None:
 def test_labels_must_fit() -> None:
     with pytest.raises(OptionError, match="1 things to draw, but 2 labels"):
         plot(autoinit.plan(net(), (16, 10)), labels=["a", "b"])
+
+
+def test_gradients_have_panels_of_their_own() -> None:
+    model = net()
+    default = autoinit.check(model, (16, 10))
+    plan = autoinit.initialize(model, (16, 10), gradients=True)
+    measured = autoinit.measure(model, (16, 10), gradients=True)
+    figure = plan.plot(compare={"default": default}, measured=measured)
+    assert figure.get_suptitle().startswith("Forward and backward") and len(figure.axes) == 8
+    empty, backward, ratios = figure.axes[4], figure.axes[5], figure.axes[7]
+    assert [t.get_text() for t in empty.texts] == ["made without gradients=True"]
+    drawn = curves(backward)
+    assert drawn["predicted"] == pytest.approx([t.gradient**0.5 for t in plan.tensors])
+    rows = [plan.gradients[f"{k}.weight"] for k in (0, 2, 4)]
+    assert ratios.get_lines()[0].get_ydata() == pytest.approx([row.ratio for row in rows])
+    seen = [(measured.gradient_seconds[row.parameter] / row.weight_second) ** 0.5 for row in rows]
+    assert curves(ratios)["measured"] == pytest.approx(seen)
+    low, high = ratios.get_ylim()
+    assert low <= min(row.ratio for row in rows) and max(row.ratio for row in rows) <= high

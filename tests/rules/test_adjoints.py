@@ -274,8 +274,10 @@ def test_check_names_the_first_bad_gradient() -> None:
     bad = autoinit.check(model, (16, 30), gradients=True, warn=False)
     assert bad.gradients.first_bad is not None and bad.gradients.first_bad.verdict == "vanishing"
     assert "first bad gradient" in str(bad)
+    told = [problem for problem in bad.problems if problem.what.startswith("the gradient is vanishing")]
+    assert told[0].place == bad.gradients.first_bad.parameter and told[0].severity == "warning"
     good = autoinit.plan(model, (16, 30), gradients=True, warn=False)
-    assert good.gradients.first_bad is None
+    assert good.gradients.first_bad is None and good.ok
 
 
 def test_ops_without_an_adjoint_are_named() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import isfinite, nan
+from math import isfinite, nan, sqrt
 
+from ..core.plan.gradients import GradientRow, gradients_of
 from ..core.plan.measured import MeasurementData, Moments, Result, key_of
 from ..core.plan.plan import PlanData, TensorPlan
 from ..core.plan.verdicts import Judge, Verdict, is_problem, verdict
@@ -13,7 +14,8 @@ from ..names import shown
 
 __all__ = [
     "LayerRow", "MeasuredRow", "Series", "band", "first_problem", "is_problem", "layer_rows", "measured_moments",
-    "measured_rows", "plan_of", "predicted_moments", "rows_of", "series", "short_op", "verdict",
+    "measured_rows", "plan_of", "predicted_moments", "root", "rows_of", "series", "short_op", "verdict",
+    "weight_gradients",
 ]  # fmt: skip
 
 
@@ -67,6 +69,11 @@ class Series:
     weight: list[bool] = field(default_factory=list)
     measured_variance: list[float] | None = None
     measured_mean: list[float] | None = None
+    gradient: list[float] | None = None
+    """Root mean square of what comes back, of a plan with gradients; nan where nothing does."""
+    ratio: list[float] | None = None
+    """|g|/|w| of the weight of each weight layer; nan elsewhere."""
+    measured_ratio: list[float] | None = None
 
 
 def layer_rows(plan: PlanData) -> list[LayerRow]:
@@ -151,7 +158,25 @@ def series(item: Result, label: str | None = None, measured: MeasurementData | N
         found = measured_moments(measured)
         made.measured_mean = [found.get(key_of(t), (nan, nan))[0] for t in tensors]
         made.measured_variance = [found.get(key_of(t), (nan, nan))[1] for t in tensors]
+    rows = weight_gradients(plan, measured)
+    if rows:
+        weights = [rows.get(t.weight or "") for t in tensors]
+        made.gradient = [root(t.gradient) for t in tensors]
+        made.ratio = [nan if row is None else _number(row.ratio) for row in weights]
+        if measured is not None and measured.gradient_seconds:
+            made.measured_ratio = [nan if row is None else _number(row.measured_ratio) for row in weights]
     return made
+
+
+def weight_gradients(plan: PlanData, measured: MeasurementData | None = None) -> dict[str, GradientRow]:
+    """By parameter, with what was measured; empty for a plan without gradients."""
+    rows = gradients_of(plan)
+    return {row.parameter: row for row in (rows if measured is None else rows.measured(measured.gradient_seconds))}
+
+
+def root(second: float | None) -> float:
+    """nan where there is no gradient."""
+    return nan if second is None or not second >= 0.0 else sqrt(second)
 
 
 def band(tensor: TensorPlan) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""Variance and mean against depth, with matplotlib."""
+"""Variance and mean against depth, and gradients where a plan has them, with matplotlib."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from .data import Series, plan_of, series
 
 LINE, WEIGHT, MEASURED, TARGET = "#30638e", "#d1495b", "#1b1b1e", "#8d99ae"
 TITLE = "Variance and mean of every tensor"
+WITH_GRADIENTS = "Forward and backward: variance, mean and gradient of every tensor, |g|/|w| of every weight"
+WITHOUT = "made without gradients=True"
 SMALLEST = 1e-30
 CROWDED = 300
 """Above so many tensors a line through all of them is a smear."""
@@ -35,7 +37,8 @@ def plot(
 
     Blue is the prediction, the band how finite width scatters it from draw to draw, red dots mark the outputs of
     weight layers, black crosses what was measured. `compare` puts others before `items`, each with its label;
-    `measured` draws a measurement over the (last) plan. `title=""` leaves the title out.
+    `measured` draws a measurement over the (last) plan. `title=""` leaves the title out. Where a plan has gradients,
+    two panels more show their root mean square at every tensor, and |g|/|w| of the weights.
     """
     try:
         from matplotlib.figure import Figure
@@ -50,16 +53,20 @@ def plot(
     drawn = [series(item, name) for item, name in zip(chosen, names, strict=True)]
     if measured is not None:
         drawn[-1] = series(chosen[-1], names[-1], measured)
-    figure = Figure(figsize=(1.2 + 4.2 * len(drawn), 4.8), dpi=120, layout="constrained")
-    axes = figure.subplots(2, len(drawn), sharex="col", sharey="row", squeeze=False, height_ratios=[2.2, 1])
+    backward = any(one.gradient is not None for one in drawn)
+    shares = [2.2, 1, 1.6, 1.3] if backward else [2.2, 1]
+    figure = Figure(figsize=(1.2 + 4.2 * len(drawn), 1.2 + 1.125 * sum(shares)), dpi=120, layout="constrained")
+    axes = figure.subplots(len(shares), len(drawn), sharex="col", sharey="row", squeeze=False, height_ratios=shares)
     for k, one in enumerate(drawn):
         _variance(axes[0, k], one, plan_of(chosen[k]).variance)
         _mean(axes[1, k], one)
+        if backward:
+            _backward(axes[2, k], axes[3, k], one)
         axes[0, k].set_title(shown(one.label), fontsize=10, parse_math=False)
-        axes[1, k].set_xlabel("tensor, in the order of execution", fontsize=9)
+        axes[-1, k].set_xlabel("tensor, in the order of execution", fontsize=9)
     _scales(axes, drawn)
-    axes[0, 0].set_ylabel("variance", fontsize=9)
-    axes[1, 0].set_ylabel("mean", fontsize=9)
+    for axis, name in zip(axes[:, 0], ("variance", "mean", "gradient, r.m.s.", "|g|/|w|"), strict=False):
+        axis.set_ylabel(name, fontsize=9)
     legend = {name: handle for axis in axes[0] for handle, name in zip(*axis.get_legend_handles_labels(), strict=True)}
     scale = 4 if any(len(one.weight) > CROWDED for one in drawn) else 1
     figure.legend(
@@ -67,7 +74,8 @@ def plot(
         markerscale=scale,
     )  # fmt: skip
     if title != "":
-        figure.suptitle(shown(TITLE if title is None else title), fontsize=11, parse_math=False)
+        usual = TITLE if not backward else WITH_GRADIENTS if len(drawn) > 1 else "Forward and backward"
+        figure.suptitle(shown(usual if title is None else title), fontsize=11, parse_math=False)
     if path is not None:
         save_figure(figure, path)
     return figure
@@ -93,6 +101,24 @@ def _mean(axis: Any, one: Series) -> None:
     axis.axhline(0.0, color=TARGET, linewidth=1, linestyle="--", zorder=1)
     measured = None if one.measured_mean is None else np.asarray(one.measured_mean, float)
     _curves(axis, np.asarray(one.mean, float), np.asarray(one.weight, bool), measured)
+
+
+def _backward(tensors: Any, weights: Any, one: Series) -> None:
+    """Gradients at every tensor, and |g|/|w|: predicted dots, measured crosses."""
+    for axis in (tensors, weights):
+        axis.set_yscale("log")
+    if one.gradient is None or one.ratio is None:
+        tensors.text(0.5, 0.5, WITHOUT, transform=tensors.transAxes, ha="center", va="center", fontsize=8, color=TARGET)
+        return
+    weight = np.asarray(one.weight, bool)
+    tensors.axhline(1.0, color=TARGET, linewidth=1, linestyle="--", zorder=1)
+    _curves(tensors, _without_zeros(one.gradient), weight, None)
+    layers, ratio = np.flatnonzero(weight), _without_zeros(one.ratio)
+    weights.plot(layers, ratio[layers], color=WEIGHT, zorder=4, **_dots(7.0 if len(layers) <= 60 else 4.0))
+    if one.measured_ratio is not None:
+        cross = {"linestyle": "none", "marker": "x", "markersize": 3.5, "markeredgewidth": 0.7}
+        weights.plot(layers, _without_zeros(one.measured_ratio)[layers], color=MEASURED, label="measured", zorder=5,
+                     **cross)  # fmt: skip
 
 
 def _curves(axis: Any, predicted: Any, weight: Any, measured: Any) -> None:
@@ -138,9 +164,24 @@ def _scales(axes: Any, drawn: Sequence[Series]) -> None:
         if large:
             axis.set_yscale("symlog", linthresh=1.0)
         _tidy(axis)
+    for axis in axes[2:].flat:
+        _tidy(axis)
+        axis.yaxis.set_minor_formatter(lambda value, position: "")
+    for row, names in zip(axes[2:], (("gradient",), ("ratio", "measured_ratio")), strict=False):
+        row[0].set_ylim(*_decades([v for one in drawn for name in names for v in getattr(one, name) or ()]))
     if variances.size:
         low, high = min(variances.min() / 2, 0.1), max(variances.max() * 2, 10.0)
         axes[0, 0].set_ylim(low, high)
+
+
+def _decades(given: Sequence[float]) -> tuple[float, float]:
+    """Whole powers of ten around positive values."""
+    values = np.asarray(given, float)
+    values = values[np.isfinite(values) & (values > SMALLEST)]
+    if not values.size:
+        return 0.1, 10.0
+    low, high = np.floor(np.log10(values.min() / 1.1)), np.ceil(np.log10(values.max() * 1.1))
+    return float(10.0**low), float(10.0**high)
 
 
 def _without_zeros(values: Sequence[float]) -> Any:

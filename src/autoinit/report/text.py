@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..core.plan.calibration import advice, runaway
-from ..core.plan.gradients import GradientData, gradient_rows
+from ..core.plan.gradients import gradients_of
 from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..core.plan.problems import SameNotes, counted
@@ -124,8 +124,7 @@ def problems(plan: PlanData, rows: list[LayerRow]) -> list[str]:
     """What the reader must see first; what is said of several places is said once."""
     bad = next((r for r in rows if is_problem(r.verdict)), None)
     lines = [] if bad is None else [problem_line(bad)]
-    if any(p.gradient is not None for p in plan.parameters):
-        lines += problem(GradientData(gradient_rows(plan)))
+    lines += problem(gradients_of(plan))
     notes = counted([n for n in plan.notes if n.kind in ("warning", "passed", "simulated")])
     notes.sort(key=lambda n: n.kind != "warning")
     lines += [_note(n) for n in notes[:MOST_NOTES]]

@@ -48,6 +48,13 @@ class GradientRow:
         return self.rms / sqrt(self.weight_second) if self.weight_second else None
 
     @property
+    def measured_ratio(self) -> float | None:
+        """|g|/|w| with the measured gradient."""
+        if self.measured is None or not self.weight_second:
+            return None
+        return sqrt(max(self.measured, 0.0) / self.weight_second)
+
+    @property
     def depth(self) -> float | None:
         """The depth scale 1/|log chi| of a plain chain of such layers."""
         if self.chi is None or self.chi <= 0.0:
@@ -64,6 +71,11 @@ class GradientRow:
         if self.ratio is None or len(self.shape) < 2 or VANISHING <= self.ratio <= EXPLODING:
             return "ok"
         return "vanishing" if self.ratio < VANISHING else "exploding"
+
+
+    @property
+    def is_extreme(self) -> bool:
+        return self.verdict in ("vanishing", "exploding", "invalid")
 
 
 class GradientData(Sequence[GradientRow]):
@@ -96,7 +108,7 @@ class GradientData(Sequence[GradientRow]):
     @property
     def first_bad(self) -> GradientRow | None:
         """The first extreme on the way back from the outputs."""
-        return next((row for row in reversed(self.rows) if row.verdict in ("vanishing", "exploding", "invalid")), None)
+        return next((row for row in reversed(self.rows) if row.is_extreme), None)
 
     @property
     def median_ratio(self) -> float | None:
@@ -106,6 +118,16 @@ class GradientData(Sequence[GradientRow]):
     def measured(self, seconds: Mapping[str, float]) -> list[GradientRow]:
         """The rows with what was measured of them."""
         return [replace(row, measured=seconds.get(row.parameter)) for row in self.rows]
+
+
+def has_gradients(plan: PlanData) -> bool:
+    """Whether it was made with ``gradients=True``."""
+    return any(p.gradient is not None for p in plan.parameters)
+
+
+def gradients_of(plan: PlanData) -> GradientData:
+    """Those of a plan that has them; none of another."""
+    return GradientData(gradient_rows(plan) if has_gradients(plan) else ())
 
 
 def gradient_rows(plan: PlanData) -> list[GradientRow]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...names import shown
+from .gradients import gradients_of
 from .plan import Note, PlanData
 from .verdicts import OFF, PROBLEMS, Judge, Verdict
 
@@ -27,8 +28,8 @@ class PlanProblem:
     """One thing at one place.
 
     severity: "error" for a signal that vanishes, explodes or is no number; "warning" for one that is off by more than
-    a factor of 2, for warnings, ops without a rule and parameters that are not reached; "info" for ops that were
-    simulated.
+    a factor of 2, for gradients that do (of a plan that has them), for warnings, ops without a rule and parameters that
+    are not reached; "info" for ops that were simulated.
     """
 
     place: str
@@ -45,8 +46,8 @@ class PlanProblem:
 
 
 def problems(plan: PlanData) -> list[PlanProblem]:
-    """Layers in the order of execution, then notes, then parameters."""
-    return [*_of_layers(plan), *_of_notes(plan), *_of_parameters(plan)]
+    """Layers in the order of execution, then gradients on the way back, then notes, then parameters."""
+    return [*_of_layers(plan), *_of_gradients(plan), *_of_notes(plan), *_of_parameters(plan)]
 
 
 def _of_layers(plan: PlanData) -> Iterator[PlanProblem]:
@@ -57,6 +58,13 @@ def _of_layers(plan: PlanData) -> Iterator[PlanProblem]:
             severity: Severity = "error" if word in PROBLEMS else "warning"
             predicted = layer.tensor_variance if plan.checked else layer.variance
             yield PlanProblem(layer.module or "(model)", WORDS[word], severity, predicted, word)
+
+
+def _of_gradients(plan: PlanData) -> Iterator[PlanProblem]:
+    for row in reversed(gradients_of(plan)):
+        if row.is_extreme:
+            ratio = "" if row.ratio is None else f", |g|/|w| {row.ratio:.3g}"
+            yield PlanProblem(row.parameter, f"the gradient is {row.verdict}: |g| {row.rms:.3g}{ratio}", "warning")
 
 
 def _of_notes(plan: PlanData) -> Iterator[PlanProblem]:

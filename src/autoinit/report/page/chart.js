@@ -51,7 +51,7 @@ class Chart {
     this.stage.setAttribute("aria-label", description);
     const names = [...new Set(panels.flatMap((panel) => panel.series.map((one) => one.name)))];
     this.legend.replaceChildren(...names.map((name) => {
-      const kind = panels[0].series.filter((one) => one.name === name).pop();
+      const kind = panels.flatMap((panel) => panel.series).filter((one) => one.name === name).pop();
       return element("button", { type: "button", class: "entry", "aria-pressed": String(!this.hidden.has(name)), on: { click: () => {
         if (!this.hidden.delete(name)) this.hidden.add(name);
         this.show(this.panels, this.extent, description);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import Any
 
 from ...core.plan.measured import MeasurementData, Moments, Result, key_of
@@ -21,8 +20,7 @@ from ..data import (
 )
 from ..layout import times
 from ..text import remarks, summary, title
-
-DIGITS = 6
+from .backward import finite, gradients
 
 
 def content(plan: PlanData, default: Result | None, measured: MeasurementData | None) -> dict[str, Any]:
@@ -39,9 +37,10 @@ def content(plan: PlanData, default: Result | None, measured: MeasurementData | 
         "measured": None if measured is None else _others(plan, measured, "measured"),
         "default": None if default is None else _others(plan, default, "default"),
         "residual": _trunks(plan, default),
+        "gradients": gradients(plan, default, measured),
         "notes": [{"kind": n.kind, "place": n.place, "message": n.message} for n in plan.notes],
         "parameters": [
-            {"name": p.name, "shape": times(p.shape), "action": p.action, "reason": p.reason, "std": _finite(p.std)}
+            {"name": p.name, "shape": times(p.shape), "action": p.action, "reason": p.reason, "std": finite(p.std)}
             for p in plan.parameters
         ],
     }
@@ -57,18 +56,18 @@ def _tensors(plan: PlanData) -> dict[str, list[Any]]:
         "op": [short_op(t.shown or t.op) + (f" → {t.output}" if t.output else "") for t in tensors],
         "call": [t.call for t in tensors],
         "shape": [times(t.shape) for t in tensors],
-        "mean": [_finite(t.mean) for t in tensors],
-        "variance": [_finite(t.tensor_variance) for t in tensors],
-        "low": [_finite(low) for low, _ in bands],
-        "high": [_finite(high) for _, high in bands],
-        "correlation": [_finite(t.correlation[0]) if t.correlation else 0 for t in tensors],
+        "mean": [finite(t.mean) for t in tensors],
+        "variance": [finite(t.tensor_variance) for t in tensors],
+        "low": [finite(low) for low, _ in bands],
+        "high": [finite(high) for _, high in bands],
+        "correlation": [finite(t.correlation[0]) if t.correlation else 0 for t in tensors],
         "status": [t.status for t in tensors],
         "weight": [t.weight for t in tensors],
-        "target": [_finite(t.target) for t in tensors],
-        "fan": [_finite(t.fan) for t in tensors],
-        "std": [None if row is None else _finite(row.std) for row in found],
-        "mean_in": [_finite(t.mean_in) for t in tensors],
-        "variance_in": [_finite(t.variance_in) for t in tensors],
+        "target": [finite(t.target) for t in tensors],
+        "fan": [finite(t.fan) for t in tensors],
+        "std": [None if row is None else finite(row.std) for row in found],
+        "mean_in": [finite(t.mean_in) for t in tensors],
+        "variance_in": [finite(t.variance_in) for t in tensors],
         "verdict": [None if row is None else row.verdict for row in found],
     }
 
@@ -106,8 +105,8 @@ def _trunks(plan: PlanData, default: Result | None) -> list[dict[str, Any]]:
             "skip": ones[0].skip,
             "norm": ones[0].norm,
             "tensors": [one.tensor for one in ones],
-            "share": [_finite(one.share) for one in ones],
-            "default_share": [_finite(shares.get(key_of(plan.tensors[one.tensor]))) for one in ones],
+            "share": [finite(one.share) for one in ones],
+            "default_share": [finite(shares.get(key_of(plan.tensors[one.tensor]))) for one in ones],
         }
         for ones in trunks.values()
     ]
@@ -115,10 +114,4 @@ def _trunks(plan: PlanData, default: Result | None) -> list[dict[str, Any]]:
 
 def _moment(moments: Moments, tensor: TensorPlan, which: int) -> float | None:
     found = moments.get(key_of(tensor))
-    return None if found is None else _finite(found[which])
-
-
-def _finite(value: float | None) -> float | None:
-    if value is None or not isfinite(value):
-        return None
-    return float(f"{value:.{DIGITS}g}")
+    return None if found is None else finite(found[which])

@@ -37,8 +37,8 @@ function worst(verdicts) {
   return found < 0 ? null : RANK[found];
 }
 
-function badge(verdict, text = verdict) {
-  return verdict ? element("span", { class: `badge ${verdict}`, title: VERDICTS[verdict] }, text) : null;
+function badge(verdict, text = verdict, words = VERDICTS) {
+  return verdict ? element("span", { class: `badge ${verdict}`, title: words[verdict] }, text) : null;
 }
 
 function tally(verdicts) {

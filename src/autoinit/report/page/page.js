@@ -37,13 +37,15 @@ function showSelected(i) {
     ["measured", data.measured ? optional(data.measured.variance[i]) : ""], ["default", data.default ? optional(data.default.variance[i]) : ""],
     ["correlation of two samples", T.correlation[i].toFixed(3)], ["weight", T.weight[i] || ""], ["std", optional(T.std[i], std)],
     ["fan", optional(T.fan[i], fan)], ["mean in", optional(T.mean_in[i])], ["variance in", optional(T.variance_in[i])],
+    ["gradient", data.gradients ? optional(data.gradients.tensor[i]) : ""], ["weight's |g|", data.gradients ? optional(data.gradients.weight[i]) : ""],
+    ["|g|/|w|", data.gradients ? optional(data.gradients.ratio[i]) : ""],
     ["how", T.status[i] === "rule" ? "by a rule" : T.status[i] === "passed" ? "passed through" : T.status[i]],
   ].filter(([, text]) => text !== "");
   byId("selected").replaceChildren(element("strong", { class: "name" }, placeOf(i)), badge(T.verdict[i]) || "",
     ...facts.map(([name, text]) => element("span", { class: "fact" }, element("span", { class: "label" }, name), ` ${text}`)));
 }
 
-const KINDS = { warning: "Warnings", simulated: "Simulated with the real operation", passed: "Passed through unchanged", info: "Remarks" };
+const KINDS = { warning: "Warnings", simulated: "Simulated with the real operation", passed: "Passed through unchanged", gradient: "Gradients passed on as they are", info: "Remarks" };
 
 function notes() {
   const home = byId("notes");
@@ -51,7 +53,7 @@ function notes() {
     const found = data.notes.filter((note) => note.kind === kind);
     if (!found.length) continue;
     const items = () => found.map((note) => element("li", {}, element("span", { class: "name" }, note.place), element("span", {}, note.message)));
-    home.append(folding(`${heading}: ${found.length.toLocaleString("en")}`, kind, items, kind !== "info" && found.length <= 50));
+    home.append(folding(`${heading}: ${found.length.toLocaleString("en")}`, kind, items, kind !== "info" && kind !== "gradient" && found.length <= 50));
   }
   if (!home.children.length) home.append(element("p", { class: "hint" }, "Every operation has a rule: nothing was simulated or passed through, and there are no warnings."));
 }
@@ -118,6 +120,7 @@ startChoice();
 overview();
 startWords();
 startSignal();
+startGradients();
 startResidual();
 startTree();
 startTable();

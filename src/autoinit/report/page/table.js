@@ -3,25 +3,7 @@ const ROW = 28;
 const box = byId("table");
 const body = box.querySelector("tbody");
 
-const COLUMNS = [
-  { head: "#", title: "order of execution", width: 46, value: (i) => i, text: (i) => String(i) },
-  { head: "module", width: 180, left: true, value: (i) => T.module[i], text: placeOf, name: true },
-  { head: "op", width: 92, left: true, value: (i) => T.op[i], text: (i) => T.op[i] },
-  { head: "variance", title: "predicted variance of the output", width: 76, value: (i) => T.variance[i], text: (i) => number(T.variance[i], T.verdict[i]) },
-  { head: "verdict", width: 88, left: true, value: (i) => RANK.indexOf(T.verdict[i]), badge: (i) => T.verdict[i] },
-  { head: "measured", title: "measured variance of the output", width: 74, of: data.measured, value: (i) => data.measured.variance[i], text: (i) => optional(data.measured.variance[i]) },
-  { head: "default", title: "variance of the output with the default initialization", width: 74, of: data.default, value: (i) => data.default.variance[i], text: (i) => optional(data.default.variance[i]) },
-  { head: "its verdict", width: 88, left: true, of: data.default, value: (i) => RANK.indexOf(data.default.verdict[i]), badge: (i) => data.default.verdict[i] },
-  { head: "std", title: "standard deviation that the weight is given", width: 66, value: (i) => T.std[i], text: (i) => optional(T.std[i], std) },
-  { head: "fan", width: 58, value: (i) => T.fan[i], text: (i) => optional(T.fan[i], fan) },
-  { head: "mean", title: "predicted mean of the output", width: 76, value: (i) => T.mean[i], text: (i) => number(T.mean[i]) },
-  { head: "mean in", width: 76, value: (i) => T.mean_in[i], text: (i) => optional(T.mean_in[i]) },
-  { head: "var. in", width: 70, value: (i) => T.variance_in[i], text: (i) => optional(T.variance_in[i]) },
-  { head: "corr.", title: "correlation of two samples", width: 52, value: (i) => T.correlation[i], text: (i) => T.correlation[i].toFixed(2) },
-  { head: "output", width: 104, left: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
-].filter((column) => column.of !== null && (column.head === "#" || column.badge || LAYERS.length === 0 || [...Array(COUNT).keys()].some((i) => column.text(i) !== "")));
-
-const table = { words: [], inside: null, verdict: null, by: COLUMNS[0], down: false, rows: [] };
+const table = { words: [], inside: null, verdict: null, by: COLUMNS.forward[0], down: false, rows: [], columns: COLUMNS.forward };
 
 function within(i) {
   const { inside } = table;
@@ -38,7 +20,7 @@ function refresh() {
     if (within(i) && table.words.every((word) => haystack[i].includes(word))) rows.push(i);
   }
   const { by, down } = table;
-  if (by !== COLUMNS[0] || down) {
+  if (by !== table.columns[0] || down) {
     const sign = down ? -1 : 1;
     const keys = new Map(rows.map((i) => [i, by.value(i)]));
     rows.sort((a, b) => {
@@ -56,7 +38,7 @@ function refresh() {
 
 function cell(column, i) {
   const made = element("td", { class: column.left ? "left" : null });
-  if (column.badge) made.append(badge(column.badge(i)) || "");
+  if (column.badge) made.append(badge(column.badge(i), undefined, column.words) || "");
   else {
     made.textContent = column.text(i);
     if (column.name) made.title = made.textContent;
@@ -73,7 +55,7 @@ function paint(again = false) {
   painted = [first, last];
   const space = (count) => element("tr", { style: `height:${count * ROW}px`, "aria-hidden": "true" });
   const rows = table.rows.slice(first, last).map((i) =>
-    element("tr", { "data-tensor": i, class: i === state.selected ? "current" : null }, ...COLUMNS.map((column) => cell(column, i))));
+    element("tr", { "data-tensor": i, class: i === state.selected ? "current" : null }, ...table.columns.map((column) => cell(column, i))));
   body.replaceChildren(space(first), ...rows, space(table.rows.length - last));
 }
 
@@ -105,12 +87,32 @@ function verdictChips() {
   byId("verdicts").append(...tally(T.verdict).map(([word, count]) => chip(word, count)));
 }
 
-function startTable() {
-  box.style.setProperty("--wide", `${COLUMNS.reduce((sum, column) => sum + column.width, 0)}px`);
-  box.querySelector("colgroup").append(...COLUMNS.map((column) => element("col", { style: column.name ? null : `width:${column.width}px` })));
-  box.querySelector("thead").append(element("tr", {}, ...COLUMNS.map((column, k) =>
+// The columns of a direction, sorted by the order of execution.
+function head(direction) {
+  const columns = COLUMNS[direction];
+  Object.assign(table, { columns, by: columns[0], down: false });
+  box.style.setProperty("--wide", `${columns.reduce((sum, column) => sum + column.width, 0)}px`);
+  box.querySelector("colgroup").replaceChildren(...columns.map((column) => element("col", { style: column.name ? null : `width:${column.width}px` })));
+  box.querySelector("thead").replaceChildren(element("tr", {}, ...columns.map((column, k) =>
     element("th", { scope: "col", class: column.left ? "left" : null, "data-head": column.head, "aria-sort": k ? "none" : "ascending", title: column.title },
       element("button", { type: "button", on: { click: () => sortBy(column) } }, column.head)))));
+  byId("table-words").replaceChildren();
+  explain("table-words", "What the columns mean", IN_TABLE[direction]);
+}
+
+function startDirection() {
+  const buttons = [...byId("direction").children];
+  const choose = (direction) => {
+    head(direction);
+    buttons.forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.value === direction)));
+  };
+  byId("direction").hidden = !data.gradients;
+  buttons.forEach((b) => b.addEventListener("click", () => { choose(b.dataset.value); refresh(); }));
+  choose("forward");
+}
+
+function startTable() {
+  startDirection();
   verdictChips();
   box.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -17,7 +17,32 @@ const IN_FIGURE = {
   gap: "a line has none where the variance is zero (a log axis has no place for it), infinite or not a number, and where nothing was measured.",
 };
 
-const IN_TABLE = {
+const GRADIENT_VERDICTS = {
+  ok: "no extreme; more is not said, as no size of |g|/|w| tells how well a network will train",
+  zero: "nothing comes back",
+  vanishing: "|g|/|w| below 0.0001: networks do not train there",
+  exploding: "|g|/|w| above a million",
+  invalid: "not a number",
+};
+
+const IN_GRADIENTS = {
+  gradient: "root mean square of the loss's derivatives by the entries of an output, as predicted before any weight is drawn, for a loss whose gradients at the outputs are independent N(0, 1). The dashed line is that 1.",
+  "|g|/|w|": "root mean square of a weight's gradient over that of the weight. The dashed line is the median of the layers. Sizes relative to each other count: a layer far below the others learns last.",
+  measured: "by automatic differentiation on the real model.",
+  default: "with the weights that the model had.",
+};
+
+const BACKWARD_COLUMNS = {
+  gradient: "root mean square of what comes back to the output.",
+  "|g|": "root mean square of the weight's gradient: a sum over the batch and over places, so that correlations decide it, too.",
+  "|g|/|w|": "the same over the root mean square of the weight.",
+  "its verdict": "extremes only: vanishing below 0.0001, exploding above a million, zero where nothing comes back.",
+  chi: "slope of the correlation map: by how much a small difference of two inputs grows from the layer before to this one. Below 1 differences die out, above 1 they grow, and so do gradients.",
+  depth: "1/|log chi|: after how many such layers a difference has grown or shrunk e-fold.",
+  "default, measured": "the same with the weights that the model had; by automatic differentiation.",
+};
+
+const FORWARD_COLUMNS = {
   std: "standard deviation that the weight is drawn with.",
   fan: "how many independent inputs one output has, in effect: output variance over weight variance and mean square of the input. Inputs that vary together, padding and sharing make it differ from the count.",
   "mean, mean in, var. in": "predicted mean of the output, and mean and variance of what comes in.",
@@ -25,6 +50,8 @@ const IN_TABLE = {
   measured: "the same number from a run of the real model.",
   default: "the same tensor with the weights that the model had.",
 };
+
+const IN_TABLE = { forward: FORWARD_COLUMNS, backward: BACKWARD_COLUMNS };
 
 function explain(home, heading, words, write = (word) => word) {
   const items = Object.entries(words).flatMap(([word, text]) => [element("dt", {}, write(word)), element("dd", {}, text)]);
@@ -34,5 +61,5 @@ function explain(home, heading, words, write = (word) => word) {
 function startWords() {
   explain("overview", "What the verdicts mean", VERDICTS, (word) => badge(word));
   explain("signal-words", "What the figure shows", IN_FIGURE);
-  explain("table-words", "What the columns mean", IN_TABLE);
+  if (data.gradients) explain("gradients-words", "What the figure shows", IN_GRADIENTS);
 }

@@ -18,7 +18,8 @@ from ..notebook import plan_html
 from .content import content
 
 SCRIPTS = (
-    "words.js", "format.js", "chart.js", "signal.js", "residual.js", "tree.js", "table.js", "page.js",
+    "words.js", "format.js", "chart.js", "signal.js", "gradients.js", "residual.js", "tree.js", "columns.js",
+    "table.js", "page.js",
 )  # fmt: skip
 MARK = re.compile(r"\{\{(\w+)\}\}")
 
