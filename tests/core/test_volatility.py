@@ -134,3 +134,28 @@ def test_scatter_of_white_noise() -> None:
     """The variance of n independent entries scatters by sqrt(2/n)."""
     assert scatter(iid((10, 100))) == pytest.approx(np.sqrt(np.log1p(2 / 1000)))
     assert scatter(Signal((2,), 0.0, np.zeros(2))) == 0.0
+
+
+@pytest.mark.parametrize("name", ["tanh", "sin", "cos", "sigmoid"])
+def test_bounded_functions_behind_one_input(name: str) -> None:
+    """f(w x) of one input x ~ N(0, 1): r = x^2 has V = 2. E f and E f^2 against 2 10^6 samples (0.1 %).
+
+    Three points of the law of r: 12 % of E[f^2]. Without scatter tanh comes out at 1.43 times that.
+    """
+    y = layer(iid((64, 1)), 16)
+    made = Signal.function(y, apply(name, X))
+    w, x = np.random.default_rng(0).standard_normal((2, 2_000_000))
+    f = {"tanh": np.tanh, "sin": np.sin, "cos": np.cos, "sigmoid": lambda t: 1.0 / (1.0 + np.exp(-t))}[name](w * x)
+    assert made.second == pytest.approx(float(np.mean(f * f)), rel=0.12)
+    assert made.mean == pytest.approx(float(f.mean()), abs=0.1)
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-300, 1e-180, 1e-20])
+def test_what_rounding_leaves(level: float) -> None:
+    """A mean of centred entries has a second moment of nothing, beside which rounding leaves anything."""
+    K = np.full((2, 2), 1e-12)
+    K[0, 0] = level
+    x = Signal((8, 16), 0.0, K, volatility=np.full((2, 2), 0.5))
+    for signal in (x, Signal.function(x, apply("relu", X)), x.scaled(2.0)):
+        V = contracted(signal, 1, 16)
+        assert np.isfinite(V).all() and np.isfinite(scatter(signal))

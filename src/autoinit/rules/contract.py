@@ -47,10 +47,10 @@ def kept_cross(node: Node, ctx: Context, x: Signal, taps: float = 1.0) -> tuple[
     w, b = ctx.array(node, 1), ctx.array(node, 2)
     if w is None or b is None or not (np.isfinite(w).all() and np.isfinite(b).all()):
         return None
-    rows, groups = node.attrs.get("w_axes", (0,))[0], int(node.attrs.get("groups", 1))
-    if rows != 0:  # transposed: inputs (by group), outputs per group, taps
-        w = np.moveaxis(w.reshape(groups, w.shape[0] // groups, *w.shape[1:]), 2, 1)
-    sums = np.asarray(w, float).reshape(b.size, -1).sum(axis=1) * (x.mean * taps)
+    rows = np.asarray(w, float).transpose(node.attrs.get("w_axes", range(w.ndim)))  # (outputs, ...)
+    if len(rows) != b.size:  # transposed: outputs of one group, inputs of all
+        rows = rows.reshape(len(rows), b.size // len(rows), -1).swapaxes(0, 1)
+    sums = rows.reshape(b.size, -1).sum(axis=1) * (x.mean * taps)
     return float(np.mean(sums * b)), apart(sums, np.ravel(b).astype(float))
 
 

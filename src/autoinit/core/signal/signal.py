@@ -175,7 +175,8 @@ class Signal:
             if shaken is not None:
                 first, own, made = shaken[0], shaken[1], made + shaken[2]
         elif source.volatility is not None and self.expr.line is None:
-            first, made = function_moments(self.expr, mean, second - mean * mean, first, made, source.volatility)
+            moments = function_moments(self.expr, mean, second - mean * mean, (first, own), made, source.volatility)
+            first, own, made = moments
         made.flat[0] = own
         return first, made
 

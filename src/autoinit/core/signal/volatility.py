@@ -25,6 +25,7 @@ of x a covariance with few directions), so V'(S) of the same feature gains 2 (1 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import isfinite, log1p, log10, sqrt
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 TRUSTED = 1.0
 """The power laws in r hold for moderate scatter: beyond this V, moments are not shifted any further."""
+OF_ONE = 2.0
+"""V of the square of one Gaussian entry, the most that a contraction has of its own."""
 LARGEST = 30.0
 """V beyond this says nothing any more: the scatter is a factor of six either way."""
 
@@ -63,12 +66,15 @@ def function_volatility(V: Array, slope: float) -> Array:
     return bounded((1.0 + V) ** (slope * slope) - 1.0)
 
 
-def function_moments(expr: Expr, mean: float, variance: float, at: float, K: Array, V: Array) -> tuple[float, Array]:
-    """Mean and K of f(x) under volatility V, where E f = `at` without it."""
-    power = _mean_power(expr, mean, variance, at)
-    if abs(power) > 1e-3 and in_range(expr):
-        return _mixed(expr, mean, variance, at, K, V)
-    return moments_shifted(at, K, V, power)
+def function_moments(
+    expr: Expr, mean: float, variance: float, moments: tuple[float, float], K: Array, V: Array
+) -> tuple[float, float, Array]:
+    """E f, E f^2 and K of f(x) under volatility V; `moments`: E f and E f^2 without it."""
+    if in_range(expr):
+        return _mixed(expr, mean, variance, moments, K, V)
+    power = _mean_power(expr, mean, variance, moments[0])
+    first, K = moments_shifted(moments[0], K, V, power)
+    return first, moments[1], K
 
 
 def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
@@ -80,23 +86,37 @@ def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
     return (moved / at - 1.0) / step
 
 
-def _mixed(expr: Expr, mean: float, variance: float, at: float, K: Array, V: Array) -> tuple[float, Array]:
-    """For a bounded function, no power law: E f over three points of log r = -s/2 + sqrt(s) g, s = log(1 + V(0)).
+def _mixed(
+    expr: Expr, mean: float, variance: float, moments: tuple[float, float], K: Array, V: Array
+) -> tuple[float, float, Array]:
+    """For a bounded function, no power law: E f over three points of r, taken as Gamma with variance V(0).
 
-    With c_j the Hermite coefficients of E[f | g], E[f f'] gains c_1² q + c_2² q² with q(S) = log(1 + V(S)) / s.
+    That is the law of |x|²/n for n Gaussian entries, V(0) = 2/n. With c_j the coefficients of E[f | r] in its orthogonal
+    polynomials (Laguerre), E[f f'] gains c_1² q + c_2² q², q(S) = V(S)/V(0), and what is left of the covariances counts
+    as much as what is left of the variance. No rare draw makes these means.
     """
-    V = np.clip(V, -0.9, TRUSTED)
-    s = float(np.log1p(V.flat[0]))
-    if s <= 1e-6:
-        return at, K
-    g = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])
-    weights = np.array([1.0, 4.0, 1.0]) / 6.0
-    r = np.exp(-s / 2 + np.sqrt(s) * g)
-    means = np.array([float(analyse(expr, mean, max(variance, 0.0) * float(part)).mean) for part in r])
-    first = float(weights @ means)
-    linear, curved = float(weights @ (g * means)), float(weights @ ((g * g - 1.0) * means)) / np.sqrt(2.0)
-    q = np.clip(np.log1p(V) / s, -1.0, 1.0)
-    return first, K + (first * first - at * at) + linear**2 * q + curved**2 * q * q
+    at, own = moments
+    V = np.clip(V, -0.9, OF_ONE)
+    if V.flat[0] <= 1e-6:
+        return at, own, K
+    r, rows = _laguerre(float(V.flat[0]))
+    laws = [analyse(expr, mean, max(variance, 0.0) * float(part)) for part in r]
+    first, linear, curved = (float(c) for c in rows @ [float(law.mean) for law in laws])
+    second = float(rows[0] @ [float(law.second) for law in laws])
+    q = np.clip(V / V.flat[0], -1.0, 1.0)
+    left = (second - first * first - linear**2 - curved**2) / max(own - at * at, 1e-300)
+    K = first * first + (K - at * at) * float(np.clip(left, 0.0, 1.0)) + linear**2 * q + curved**2 * q * q
+    return first, second, K
+
+
+@lru_cache(maxsize=1024)
+def _laguerre(V: float) -> tuple[Array, Array]:
+    """Three points of a Gamma law of mean 1 and variance V, and rows that take coefficients c_0, c_1, c_2 from values
+    there: eigenvalues and eigenvectors of the Jacobi matrix of the law's orthogonal polynomials."""
+    j = np.arange(3)
+    off = np.sqrt(j[1:] * (j[1:] + 1.0 / V - 1.0))
+    nodes, vectors = np.linalg.eigh(np.diag(2.0 * j + 1.0 / V) + np.diag(off, 1) + np.diag(off, -1))
+    return nodes * V, vectors * vectors[0]
 
 
 def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
@@ -115,8 +135,9 @@ def square_covariance(x: Signal) -> Array:
     at a working point rounded to two digits (it only enters a correction), so that it is nearly always remembered.
     """
     if x.expr.line is not None or x.source.K.shape != x.K.shape:
-        c = x.covariance
-        return (4 * x.mean**2 * c + 2 * c * c) / max(x.second**2, 1e-300)
+        level = max(x.second, 1e-300)
+        c = np.clip(x.covariance / level, -1.0, 1.0)
+        return np.asarray(4 * min(x.mean**2 / level, 1.0) * c + 2 * c * c)
     source = x.source
     variance = source.variance
     if variance <= 0:
@@ -127,8 +148,8 @@ def square_covariance(x: Signal) -> Array:
     if squared.problem or squared.mean <= 0:
         return np.zeros(x.K.shape)
     pairs = np.asarray(squared.pair((source.covariance / variance * rounded).ravel()), float).reshape(x.K.shape)
-    Q = pairs / squared.mean**2 - 1.0
-    Q.flat[0] = squared.second / squared.mean**2 - 1.0
+    Q = pairs / squared.mean / squared.mean - 1.0
+    Q.flat[0] = squared.second / squared.mean / squared.mean - 1.0
     return np.clip(Q, -1.0, LARGEST)
 
 
@@ -170,7 +191,7 @@ def contracted(
 
 def _same_row(x: Signal, axis: int, inverse_features: float) -> Array:
     """2 Var(rho) of two places that one row of weights reads: 2 (1 - rho^2)/(effective width)."""
-    rho = K_axes.same(x.K, axis) / max(x.second, 1e-300)
+    rho = np.clip(K_axes.same(x.K, axis) / max(x.second, 1e-300), -1.0, 1.0)  # rounding may leave K(S) alone
     return np.asarray(2.0 * np.maximum(1.0 - rho * rho, 0.0) * (inverse_features + x.deficiency))
 
 
@@ -213,7 +234,7 @@ def scatter(x: Signal) -> float:
     """Standard deviation of the log of the variance measured over the whole tensor, from draw to draw."""
     if x.second <= 0 or 0 in x.shape:
         return 0.0
-    c = x.covariance / x.second
+    c = np.clip(x.covariance / x.second, -1.0, 1.0)
     total = 2 * c * c
     if x.volatility is not None:
         total = (1.0 + total) * (1.0 + x.volatility) - 1.0
