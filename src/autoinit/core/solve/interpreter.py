@@ -50,6 +50,7 @@ def propagate(
     if targets.wants_stable and not check:
         first = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
         targets.stable = stable_targets(Deviations(graph, feeding, first.outcome))
+        first.close()
     run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
     run.outcome.additions, run.outcome.stable = targets.additions, targets.stable
     found = Deviations(graph, feeding, run.outcome)
@@ -57,7 +58,9 @@ def propagate(
     run.review()
     if options.gradients and rules.gradients is not None:
         run.outcome.gradients = rules.gradients(run)
-    return run.outcome
+    outcome = run.outcome
+    run.close()
+    return outcome
 
 
 def _settled(
@@ -68,7 +71,7 @@ def _settled(
     tied, added = set() if check else tables, partners(graph, tables)
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     late: dict[str, float] = {}
-    for _ in range(MOST_PASSES):
+    for left in reversed(range(MOST_PASSES)):
         run = Propagation(graph, inputs, options, rules, check, provisional, feeding, added, layouts, targets)
         run.late_tables = dict(late)
         outcome = run.run()
@@ -82,8 +85,9 @@ def _settled(
             std = parts[0][1].std if parts else provisional[name]
             changed |= abs(std - provisional.get(name, 0.0)) > 1e-6 * abs(std)
             provisional[name] = std
-        if not changed:
+        if not changed or not left:
             break
+        run.close()
     for name in tied:
         decision = outcome.decisions.of[name]
         if decision.action == "set":
@@ -124,6 +128,10 @@ class Propagation(Operands):
             self.step(node)
         self.decisions.settle()
         return self.outcome
+
+    def close(self) -> None:
+        """Nobody asks any more: what knows each other goes, without a search for circles among all that was made."""
+        vars(self).clear()
 
     def step(self, node: Node) -> None:
         parts = [self.part(ref) for ref in node.inputs]
