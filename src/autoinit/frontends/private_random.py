@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,8 @@ def original_of(function: Function) -> Function:
 
 def _key(value: Any) -> Any:
     """Bound methods are told apart by what they are bound to and their name."""
-    owner = getattr(value, "__self__", None)
-    return (id(owner), value.__name__) if owner is _PYTHON or owner is _NUMPY else id(value)
+    owner = value.__self__ if type(value) in _BOUND else None
+    return (id(owner), value.__name__) if owner is not None and (owner is _PYTHON or owner is _NUMPY) else id(value)
 
 
 def _other(function: Function) -> Callable[[Sources], Function]:
@@ -114,6 +115,7 @@ def _method(source: str, name: str) -> Callable[[Sources], Function]:
     return lambda sources: getattr(getattr(sources, source), name)
 
 
+_BOUND = (MethodType, BuiltinMethodType)
 _PYTHON: Any = random._inst
 _NUMPY: Any = np.random.mtrand._rand
 

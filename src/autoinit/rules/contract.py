@@ -84,8 +84,8 @@ def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
     """y = x W^T over the last axis of x; W is (out, in)."""
     n = x.shape[-1]
     # T = different: E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
-    columns = [n * x.K[..., 0] * w.K[o, 0] + n * (n - 1) * x.K[..., 1] * w.K[o, 1] for o in (0, 1)]
-    made = Signal(shape, n * x.mean * w.mean, np.stack(columns, axis=-1), profiles=(*x.profiles[:-1], None),
+    one, other = (n * x.K[..., 0] * w.K[o, 0] + n * (n - 1) * x.K[..., 1] * w.K[o, 1] for o in (0, 1))
+    made = Signal(shape, n * x.mean * w.mean, K_axes.of_both(one, other, x.ndim - 1), profiles=(*x.profiles[:-1], None),
                   deficiency=1.0 / n + x.deficiency, volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
     found = fine_of(x)
     if found is None or not is_fresh(w) or len(found.groups[-1]) != 1:

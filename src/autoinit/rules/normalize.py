@@ -40,6 +40,9 @@ from ..core.signal.signal import Signal, constant
 from .registry import Context, rule
 
 _MANY = 1000.0
+_GRID = np.linspace(-30.0, 70.0, 1001)
+_RISING, _STEP = np.exp(_GRID), _GRID[1] - _GRID[0]
+"""Where `gains_of_statistic` integrates: log t, up to a constant."""
 """A statistic over this many independent entries is taken as certain (its scatter is below sqrt(2/1000))."""
 
 _NOTHING = 1e-13
@@ -166,11 +169,10 @@ def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float
     spread, d = table.ravel()[:, None], counts.ravel()[:, None]
     push = n * mean * mean
     total = float(np.sum(spread * d)) + push
-    y = np.linspace(-30.0, 70.0, 1001)
-    t = np.exp(y) / total
+    t = _RISING / total
     grown = 1.0 + 2.0 * spread * t
     phi = np.exp(-0.5 * np.sum(d * np.log(grown), axis=0) - push * t / grown[0] - n * eps * t)
-    step = y[1] - y[0]
+    step = _STEP
     gains = n * (1.0 / grown) @ (phi * t) * step
     new_mean = float(np.sum(np.sqrt(n / np.pi) * mean / grown[0] * phi * np.sqrt(t)) * step)
     if push > 0.0 and table.flat[0] > 1e-12 * total:

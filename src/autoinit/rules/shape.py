@@ -163,11 +163,17 @@ def _reshape_profile(old: list[Array | None], sizes: list[int], new: list[int]) 
     return list(row_profiles(flat.reshape(new), len(new)))
 
 
-def picked(signal: Signal, axis: int, places: NDArray[np.int64], key: Hashable) -> Signal:
-    """The entries at these places of an axis, in this order, each as often as it is named."""
+def picked(signal: Signal, axis: int, places: NDArray[np.int64], key: Hashable, once: bool = False) -> Signal:
+    """The entries at these places of an axis, in this order, each as often as it is named (`once`: no more than that).
+    """
 
     def move(x: Signal) -> Signal:
-        made, live = mapped_along(x, {axis: copies(places)}), _live(x)
+        if once and x.profiles[axis] is None:  # places that are all alike
+            shape = (*x.shape[:axis], places.size, *x.shape[axis + 1 :])
+            made = Signal(shape, x.mean, x.K, profiles=x.profiles)
+        else:
+            made = mapped_along(x, {axis: copies(places)})
+        live = _live(x)
         if live is None:
             return made
         return made.but(live=live if live.shape[axis] == 1 else np.take(live, places, axis=axis))
@@ -180,7 +186,8 @@ def part(signal: Signal, axis: int, start: int, stop: int, step: int = 1) -> Sig
     n = signal.shape[axis]
     if (start, min(stop, n), step) == (0, n, 1):
         return signal
-    return picked(signal, axis, np.arange(start, min(stop, n), step), ("part", start, stop, step))
+    places = np.arange(start, min(stop, n), step)
+    return picked(signal, axis, places, ("part", start, stop, step), once=True)
 
 
 @rule("identity")

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.canonical.layout import NONE, Axis, Digit, Layout, run_of, uses
+from ..signal import axes as K_axes
 
 Array = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -172,6 +173,6 @@ def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layo
     table = np.array(np.broadcast_to(table, (2,) * len(shape)))
     for axis, n in enumerate(shape):  # apart = same / n + (1 - 1/n) different
         if n > 1:
-            same, apart = np.take(table, 0, axis=axis), np.take(table, 1, axis=axis)
-            table = np.stack([same, (apart - same / n) / (1.0 - 1.0 / n)], axis=axis)
+            same, apart = K_axes.same(table, axis), K_axes.different(table, axis)
+            table = K_axes.of_both(same, (apart - same / n) / (1.0 - 1.0 / n), axis)
     return table

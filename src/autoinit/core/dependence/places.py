@@ -50,7 +50,7 @@ class Places:
         self.producer: dict[int, tuple[int, Node, int]] = {}
         self.known: dict[Cut, Signal] = {}
         self.dull: set[Cut] = set()
-        self.unlike = Unlike(run, lambda *cut: self.part(Cut(*cut)), run.signals)
+        self.unlike = Unlike(run, run.signals)
         self.pieces = bool(self.unlike.columns)
         self.pieced: set[int] = set()
         """Cuts (nodes, by identity) that go back to pieces: a second cut of them along another axis stops there."""
@@ -66,17 +66,20 @@ class Places:
         wanted = cuts_of(node) if self.pieces else []
         source = node.inputs[0] if wanted else None
         if not isinstance(source, Value) or any(cut.step != 1 for cut in wanted):
-            return self.unlike.output(node)
+            return self.unlike.output(node, self._between)
         found: list[Signal] = []
         for (axis, start, _, size, _), out in zip(wanted, node.outputs, strict=True):
             signal = None
             if 0 < size < source.shape[axis]:
-                signal = self.unlike.range(source, axis, start, start + size)
+                signal = self.unlike.range(source, axis, start, start + size, self._between)
             if signal is None:
                 return None
             found.append(self._reshape(signal, out.shape) if signal.shape != out.shape else signal)
         self.pieced.add(id(node))
         return tuple(found)
+
+    def _between(self, value: int, axis: int, start: int, stop: int) -> Signal | None:
+        return self.part(Cut(value, axis, start, stop))
 
     def part(self, cut: Cut) -> Signal | None:
         """The signal of a cut, if it goes back to a piece."""

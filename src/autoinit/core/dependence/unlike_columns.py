@@ -29,8 +29,8 @@ Between = Callable[[int, int, int, int], Signal | None]
 class Unlike:
     """Which values have unlike columns, along which axis, and what functions make of them."""
 
-    def __init__(self, run: Run, between: Between, inputs: dict[int, Signal]) -> None:
-        self.run, self._between = run, between
+    def __init__(self, run: Run, inputs: dict[int, Signal]) -> None:
+        self.run = run
         self.columns: dict[int, Columns] = {}
         """Inputs whose columns are unlike."""
         self.axis: dict[int, int] = {}
@@ -62,38 +62,38 @@ class Unlike:
         columns = self.columns.get(value)
         return columns.part(axis, start, stop) if columns is not None and axis in columns.axes else None
 
-    def output(self, node: Node) -> tuple[Signal, ...] | None:
+    def output(self, node: Node, between: Between) -> tuple[Signal, ...] | None:
         """A function of unlike columns (or a choice of them) is a mixture of what it makes of each."""
         if not self.axis:
             return None
         out, spec = node.outputs[0], spec_of(node.op)
         mixed: Signal | None = None
         if spec.moves and spec.indexed:
-            mixed = self._chosen(node)
+            mixed = self._chosen(node, between)
         elif spec.pointwise and out.id in self.axis and not _is_exact(node):
-            mixed = self.range(out, self.axis[out.id], 0, out.shape[self.axis[out.id]])
+            mixed = self.range(out, self.axis[out.id], 0, out.shape[self.axis[out.id]], between)
         if mixed is None:
             return None
         return (mixed if mixed.shape == out.shape else Signal(out.shape, mixed.mean, mixed.K),)
 
-    def _chosen(self, node: Node) -> Signal | None:
+    def _chosen(self, node: Node, between: Between) -> Signal | None:
         first, indices = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else None
         places = indices.array() if isinstance(indices, Constant) else None
         axis = node.attrs["axis"]
         if not isinstance(first, Value) or self.axis.get(first.id) != axis or places is None or places.ndim != 1:
             return None
         n = first.shape[axis]
-        return self._mixture(first, axis, [(int(p) % n, int(p) % n + 1) for p in places[:MOST_COLUMNS]])
+        return self._mixture(first, axis, [(int(p) % n, int(p) % n + 1) for p in places[:MOST_COLUMNS]], between)
 
-    def range(self, value: Value, axis: int, start: int, stop: int) -> Signal | None:
+    def range(self, value: Value, axis: int, start: int, stop: int, between: Between) -> Signal | None:
         """A cut; of functions of unlike columns it is worked out for every one of them (or a few together)."""
         if value.id not in self.worked or self.axis[value.id] != axis:
-            return self._between(value.id, axis, start, stop)
+            return between(value.id, axis, start, stop)
         step = -(-(stop - start) // MOST_COLUMNS)
-        return self._mixture(value, axis, [(s, min(s + step, stop)) for s in range(start, stop, step)])
+        return self._mixture(value, axis, [(s, min(s + step, stop)) for s in range(start, stop, step)], between)
 
-    def _mixture(self, value: Value, axis: int, ranges: list[tuple[int, int]]) -> Signal | None:
-        parts = [self._between(value.id, axis, start, stop) for start, stop in ranges]
+    def _mixture(self, value: Value, axis: int, ranges: list[tuple[int, int]], between: Between) -> Signal | None:
+        parts = [between(value.id, axis, start, stop) for start, stop in ranges]
         if not parts or any(p is None for p in parts):
             return None
         size = sum(stop - start for start, stop in ranges)

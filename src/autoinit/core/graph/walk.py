@@ -17,6 +17,7 @@ class Walk:
 
     def __init__(self, graph: Graph, feeding: Feeding) -> None:
         self.graph, self.feeding, self.nodes = graph, feeding, graph.nodes
+        self._weights: dict[int, bool] = {}
         self.producer = {value.id: index for index, node in enumerate(self.nodes) for value in node.outputs}
         self.readers: dict[int, list[int]] = defaultdict(list)
         for index, node in enumerate(self.nodes):
@@ -43,7 +44,11 @@ class Walk:
 
     def is_weight(self, index: int) -> bool:
         """A call with a weight of its own."""
-        node = self.nodes[index]
+        if index not in self._weights:
+            self._weights[index] = self._has_weight(self.nodes[index])
+        return self._weights[index]
+
+    def _has_weight(self, node: Node) -> bool:
         spec = spec_of(node.op)
         if spec.looks_up:
             return False

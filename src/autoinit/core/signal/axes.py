@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +13,20 @@ from .profiles import Array
 
 def same(K: Array, axis: int) -> Array:
     """The moments of two entries at the same place along `axis`; the axis is gone."""
-    return np.asarray(np.take(K, 0, axis=axis))
+    return np.asarray(K.take(0, axis=axis))
 
 
 def different(K: Array, axis: int) -> Array:
     """The moments of two entries at different places along `axis`; the axis is gone."""
-    return np.asarray(np.take(K, 1, axis=axis))
+    return np.asarray(K.take(1, axis=axis))
+
+
+def of_both(same: Array, different: Array, axis: int) -> Array:
+    """The table with these two along a new axis (`np.stack` of two, in half its time)."""
+    made = np.empty((*same.shape[:axis], 2, *same.shape[axis:]))
+    before: tuple[Any, ...] = (slice(None),) * axis
+    made[(*before, 0)], made[(*before, 1)] = same, different
+    return made
 
 
 def mean_over(K: Array, axis: int, n: int) -> Array:
@@ -36,20 +45,20 @@ def merge(K: Array, axis: int, sizes: Sequence[int]) -> Array:
     """
     parts = len(sizes)
     if parts == 0:
-        return np.stack([K, K], axis=axis)
+        return of_both(K, K, axis)
     if parts == 1:
         return K
     table = K.reshape((*K.shape[:axis], 2**parts, *K.shape[axis + parts :]))
     weights = np.ones(1)
     for n in sizes:
         weights = np.multiply.outer(weights, np.array([1.0, n - 1.0])).ravel()
-    first = np.take(table, 0, axis=axis)
+    first = same(table, axis)
     weights[0] = 0.0
     total = float(weights.sum())
     if total == 0.0:
-        return np.stack([first, first], axis=axis)
+        return of_both(first, first, axis)
     other = np.tensordot(table, weights / total, axes=([axis], [0]))
-    return np.stack([first, other], axis=axis)
+    return of_both(first, other, axis)
 
 
 def split(K: Array, axis: int, parts: int) -> Array:

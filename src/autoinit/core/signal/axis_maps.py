@@ -133,7 +133,7 @@ def levelled(K: Array, axis: int, p: Array) -> Array:
     if p.size < 2 or pairs <= 0.0:
         return K
     same, other = K_axes.same(K, axis), K_axes.different(K, axis)
-    return np.stack([same, np.clip(other / pairs, -np.abs(same), np.abs(same))], axis=axis)
+    return K_axes.of_both(same, np.clip(other / pairs, -np.abs(same), np.abs(same)), axis)
 
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:
@@ -149,8 +149,9 @@ def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
     """K of the mean over `axes`, these kept as axes of size 1."""
     for axis in axes:
         n, pair = shape[axis], K.reshape(2**axis, 2, -1)
-        mean = pair[:, :1] / n + pair[:, 1:] * (1.0 - 1.0 / n)
-        K = np.concatenate([mean, mean], axis=1).reshape(K.shape)
+        made = np.empty_like(pair)
+        made[:] = pair[:, :1] / n + pair[:, 1:] * (1.0 - 1.0 / n)
+        K = made.reshape(K.shape)
     return K
 
 
@@ -177,5 +178,5 @@ def placed(K: Array, axes: Sequence[int], ndim: int) -> Array:
     table = np.transpose(K, order)
     for axis in range(ndim):
         if axis not in axes:
-            table = np.stack([table, table], axis=axis)
+            table = K_axes.of_both(table, table, axis)
     return table

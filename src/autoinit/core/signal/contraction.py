@@ -49,15 +49,18 @@ def einsum_moments(inputs: Sequence[str], output: str, signals: Sequence[Signal]
     sizes = label_sizes(inputs, signals)
     numbers = {label: i for i, label in enumerate(dict.fromkeys("".join(inputs) + output))}
     contracted = [label for label in numbers if label not in output]
-    operands: list[Any] = []
-    mean = 1.0
-    for labels, signal in zip(inputs, signals, strict=True):
-        operands += [signal.K, [numbers[label] for label in labels]]
+    tables, mean = [signal.K for signal in signals], 1.0
+    for signal in signals:
         mean *= signal.mean
     for label in contracted:
         n = float(sizes[label])
-        operands += [np.array([n, n * (n - 1.0)]), [numbers[label]]]
         mean *= n
+        k = next(k for k, labels in enumerate(inputs) if label in labels)  # the weights go with the first that has it
+        behind = len(inputs[k]) - inputs[k].index(label) - 1
+        tables[k] = tables[k] * np.array([n, n * (n - 1.0)]).reshape((2,) + (1,) * behind)
+    operands: list[Any] = []
+    for labels, table in zip(inputs, tables, strict=True):
+        operands += [table, [numbers[label] for label in labels]]
     K = np.einsum(*operands, [numbers[label] for label in output], optimize=len(operands) > 4)
     return mean, np.asarray(K, float).reshape((2,) * len(output))
 

@@ -39,11 +39,11 @@ def softmax_moments_of(K: Array, shape: tuple[int, ...], axis: int, live: Mask |
     if live is None or bool(np.all(live)):
         same = _alike(n, variance, C)
         different = (1.0 - n * same) / (n * (n - 1.0))
-        return 1.0 / n, np.stack([same, different], axis=axis)
+        return 1.0 / n, K_axes.of_both(same, different, axis)
     rows = Rows.of(live, shape, axis)
     ratios = np.stack([k * k * _alike(k, variance, C) for k in rows.lengths.nodes.tolist()], axis=-1)
     same, different = rows.moments(ratios)
-    return float(np.mean(rows.lengths.each > 0)) / n, np.stack([same, different], axis=axis)
+    return float(np.mean(rows.lengths.each > 0)) / n, K_axes.of_both(same, different, axis)
 
 
 def _alike(n: int, variance: float, C: Array) -> Array:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussian.expression import X, evaluate
+from . import axes as K_axes
 from .profiles import Array
 from .signal import Signal
 
@@ -78,9 +79,9 @@ def eigenvalues(covariance: Array, shape: tuple[int, ...]) -> Array:
     """lambda_B of the module's text; bit 1 on an axis means that the component varies along it."""
     table = np.asarray(covariance, float)
     for axis, n in enumerate(shape):
-        same, different = np.take(table, 0, axis=axis), np.take(table, 1, axis=axis)
+        same, different = K_axes.same(table, axis), K_axes.different(table, axis)
         if n == 1:
-            table = np.stack([same, np.zeros_like(same)], axis=axis)
+            table = K_axes.of_both(same, np.zeros_like(same), axis)
         else:
-            table = np.stack([same + (n - 1) * different, same - different], axis=axis)
+            table = K_axes.of_both(same + (n - 1) * different, same - different, axis)
     return table

@@ -27,7 +27,6 @@ broadcasting along it changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -80,8 +79,8 @@ class Signal:
     """
 
     __slots__ = (
-        "_K", "_deficiency", "_lazy_volatility", "_mean", "_once", "_problem", "_volatility", "columns", "expr", "fine",
-        "function_of", "live", "logits", "parts", "placed", "profiles", "shape", "source",
+        "_K", "_deficiency", "_lazy_volatility", "_mean", "_once", "_problem", "_source", "_volatility", "columns",
+        "expr", "fine", "function_of", "live", "logits", "parts", "placed", "profiles", "shape",
     )  # fmt: skip
 
     def __init__(
@@ -105,7 +104,7 @@ class Signal:
         self._mean: float | None = float(mean)
         self._K: Array | None = settle_singletons(np.asarray(K, float).reshape((2,) * len(self.shape)), self.shape)
         self.profiles: Profiles = profiles if profiles is not None else (None,) * len(self.shape)
-        self.source: Signal = self
+        self._source: Signal | None = None
         self.expr: Expr = X
         self.live = live
         self._deficiency: float | None = deficiency
@@ -129,7 +128,7 @@ class Signal:
         made._mean = mean
         made._K = K
         made.profiles = source.profiles if profiles is None else profiles
-        made.source = source
+        made._source = source
         made.expr = expr
         made.live = None
         made._deficiency = None
@@ -196,6 +195,11 @@ class Signal:
         if source.parts is not None and self.expr.line is None:
             return ShapedAnalysis(self.expr, source)
         return analyse(self.expr, source.mean, source.variance)
+
+    @property
+    def source(self) -> Signal:
+        """The Gaussian that the entries are a function of: itself, where that is X."""
+        return self if self._source is None else self._source
 
     @property
     def mean(self) -> float:
@@ -289,10 +293,10 @@ class Signal:
 
     def but(self, **changes: Any) -> Signal:
         """The same signal with some of its facets changed: profiles, live, deficiency, volatility, parts, fine, ..."""
-        made = copy(self)
+        made = Signal.__new__(Signal)
+        for name in Signal.__slots__:
+            setattr(made, name, getattr(self, name))
         made._once = {}
-        if self.source is self:
-            made.source = made
         if "deficiency" in changes:
             made._deficiency = changes.pop("deficiency")
         if "volatility" in changes:

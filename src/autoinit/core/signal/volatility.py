@@ -57,7 +57,7 @@ def sound_volatility(V: Array | None) -> Array | None:
 
 
 def bounded(V: Array) -> Array:
-    return np.clip(V, -0.9, LARGEST)
+    return np.asarray(np.minimum(np.maximum(V, -0.9), LARGEST))
 
 
 def function_volatility(V: Array, slope: float) -> Array:
@@ -176,7 +176,7 @@ def contracted(
     Q = square_covariance(x)
     for place, k in (taps or {}).items():
         same, different = K_axes.same(Q, place), K_axes.different(Q, place)
-        Q = np.stack([same / max(k, 1.0) + different * (1.0 - 1.0 / max(k, 1.0)), different], axis=place)
+        Q = K_axes.of_both(same / max(k, 1.0) + different * (1.0 - 1.0 / max(k, 1.0)), different, place)
     features = max(features, 1.0)
     own = K_axes.same(Q, axis) / features
     common = np.zeros_like(own)
@@ -186,7 +186,7 @@ def contracted(
         local = K_axes.same(V, axis)
         own = own * (1.0 + local) + local / features
     rows = _same_row(x, axis, 0.0 if fixed_norm else 1.0 / features) * over_taps(x, taps or {})
-    return bounded(np.stack([common + own + rows, common + own * shared], axis=axis))
+    return bounded(K_axes.of_both(common + own + rows, common + own * shared, axis))
 
 
 def _same_row(x: Signal, axis: int, inverse_features: float) -> Array:
@@ -212,7 +212,13 @@ def pair_volatility(q: Signal, k: Signal) -> Array:
     n = q.shape[-1]
     rows = contracted(q, q.ndim - 1, n)
     columns = np.moveaxis(contracted(k, k.ndim - 1, n), -1, -2)
-    alike = [np.stack([K_axes.same(V, axis)] * 2, axis=axis) for V, axis in ((rows, q.ndim - 1), (columns, k.ndim - 2))]
+    alike = [
+        K_axes.of_both(same, same, axis)
+        for axis, same in (
+            (q.ndim - 1, K_axes.same(rows, q.ndim - 1)),
+            (k.ndim - 2, K_axes.same(columns, k.ndim - 2)),
+        )
+    ]
     return bounded((1.0 + alike[0]) * (1.0 + alike[1]) - 1.0)
 
 

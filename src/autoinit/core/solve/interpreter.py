@@ -47,19 +47,23 @@ def propagate(
     feeding, layouts = rewritten(graph)
     targets = Targets(graph, feeding, options, check)
     run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
-    if targets.wants_stable and not check:
-        targets.stable = stable_targets(Deviations(graph, feeding, run.outcome))
-        if targets.stable:
-            run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
-    run.outcome.additions, run.outcome.stable = targets.additions, targets.stable
     found = Deviations(graph, feeding, run.outcome)
+    if targets.wants_stable and not check:
+        targets.stable = stable_targets(found)
+        if targets.stable:
+            run.close()
+            run = _settled(graph, inputs, options, rules, check, feeding, layouts, targets)
+            found = Deviations(graph, feeding, run.outcome)
+    run.outcome.additions, run.outcome.stable = targets.additions, targets.stable
     run.outcome.slopes, run.outcome.growth = found.slopes, found.at
     if targets.wants_stable and check:
         targets.stable = stable_targets(found, as_it_is=True)
     run.review()
     if options.gradients and rules.gradients is not None:
         run.outcome.gradients = rules.gradients(run)
-    return run.outcome
+    outcome = run.outcome
+    run.close()
+    return outcome
 
 
 def _settled(
@@ -69,7 +73,7 @@ def _settled(
     tied = set() if check else targets.tied
     provisional = {name: targets.variance((name,)) ** 0.5 for name in tied}
     late: dict[str, float] = {}
-    for _ in range(MOST_PASSES):
+    for left in reversed(range(MOST_PASSES)):
         run = Propagation(graph, inputs, options, rules, check, provisional, feeding, layouts, targets)
         run.late_tables = dict(late)
         outcome = run.run()
@@ -82,8 +86,9 @@ def _settled(
             std = parts[0][1].std if parts else provisional[name]
             changed |= abs(std - provisional.get(name, 0.0)) > 1e-6 * abs(std)
             provisional[name] = std
-        if not changed:
+        if not changed or not left:
             break
+        run.close()
     for name in tied:
         decision = outcome.decisions.of[name]
         if decision.action == "set":
@@ -123,6 +128,10 @@ class Propagation(Operands):
             self.step(node)
         self.decisions.settle()
         return self.outcome
+
+    def close(self) -> None:
+        """Nobody asks any more: what knows each other goes, without a search for circles among all that was made."""
+        vars(self).clear()
 
     def step(self, node: Node) -> None:
         parts = [self.part(ref) for ref in node.inputs]

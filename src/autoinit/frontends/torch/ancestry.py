@@ -32,10 +32,7 @@ class OriginAncestry:
 
     def starts(self, value: Value) -> bool:
         origin = self._origin.get(value.id)
-        return origin is None or self._is_start(origin)
-
-    def _is_start(self, origin: Origin) -> bool:
-        return origin.leaves is not None and origin.leaves == {origin}
+        return origin is None or origin.is_leaf
 
     def related(self, one: Value, other: Value) -> bool:
         a, b = (self._origin.get(v.id) for v in (one, other))
@@ -52,7 +49,7 @@ class OriginAncestry:
             total += entries
             if len(seen) > MOST_OPS or entries > LARGEST:
                 return inf
-            if not self._is_start(origin):
+            if not origin.is_leaf:
                 waiting.extend(origin.parts())
         return total
 
@@ -70,7 +67,7 @@ class OriginAncestry:
             return None
 
     def _made(self, origin: Origin, draw: Draw, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
-        if not self._is_start(origin):
+        if not origin.is_leaf:
             made = origin.read(ask) if origin.read is not None else run_once(origin, ask, seed)
         else:
             value = self._value.get(origin)

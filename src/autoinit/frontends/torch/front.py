@@ -85,9 +85,17 @@ def analyse(
     refuse_shards(parameters)
     _refuse_inference(parameters)
     with no_garbage_collection():
-        graph, signals = walk(model, args, kwargs, options, custom, centring=marks_activations(options, check))
-        made = planned(graph, signals, options, rules, model=type(model).__name__, framework=NAME, check=check)
-        return made if check else replace(made, fills=without_memory(made, model, options))
+        return _analysed(model, args, kwargs, options, rules, custom, check)
+
+
+def _analysed(
+    model: nn.Module, args: list[Any], kwargs: dict[str, Any], options: Options, rules: RuleSet, custom: CustomRules,
+    check: bool,
+) -> PlanData:  # fmt: skip
+    graph, signals = walk(model, args, kwargs, options, custom, centring=marks_activations(options, check))
+    made = planned(graph, signals, options, rules, model=type(model).__name__, framework=NAME, check=check)
+    bare = graph.other_names and not check
+    return replace(made, fills=without_memory(made, model, options)) if bare else made
 
 
 def _refuse_inference(parameters: Mapping[str, torch.Tensor]) -> None:

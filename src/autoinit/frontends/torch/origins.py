@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils._pytree import tree_flatten, tree_unflatten
+from torch.utils._pytree import tree_flatten
 
 from ..base_ancestry import LARGEST, union
+from .leaves import Form
 from .private_random import PrivateRandom, is_random
 from .schema import op_name
 
@@ -51,15 +52,16 @@ Memo = dict["Origin", torch.Tensor]
 
 
 class Origin:
-    """How one tensor came about. `leaves`: the drawn tensors that it is computed from; None if they are many."""
+    """How one tensor came about."""
 
     __slots__ = (
-        "call", "choice", "dtype", "known", "leaves", "position", "read", "shape", "sources", "stride", "weight",
+        "_leaves", "call", "choice", "dtype", "is_leaf", "known", "position", "read", "shape", "sources", "stride",
+        "weight",
     )  # fmt: skip
 
     def __init__(self, like: torch.Tensor, *, known: bool = False, weight: bool = False) -> None:
         self.shape, self.stride, self.dtype = tuple(like.shape), tuple(like.stride()), like.dtype
-        self.call: tuple[Any, list[Any], Any] | None = None
+        self.call: tuple[Any, list[Any], Form] | None = None
         self.position = 0
         self.read: Callable[[Callable[[Origin], torch.Tensor]], Any] | None = None
         """Makes the sample where no op does: a value that is there, or a view of another sample."""
@@ -67,9 +69,20 @@ class Origin:
         """What `read` asks for."""
         self.known, self.weight = known, weight
         """Made of known integers and constants alone; made of parameters alone."""
-        self.leaves: frozenset[Origin] | None = frozenset()
+        self.is_leaf = False
+        """It is drawn itself."""
+        self._leaves: frozenset[Origin] | None = frozenset()
         self.choice = False
         """Entries that were chosen by their own values (see `known.py`)."""
+
+    @property
+    def leaves(self) -> frozenset[Origin] | None:
+        """The drawn tensors that it is computed from; None if they are many."""
+        return frozenset((self,)) if self.is_leaf else self._leaves
+
+    @leaves.setter
+    def leaves(self, found: frozenset[Origin] | None) -> None:
+        self._leaves = found
 
     def parts(self) -> list[Origin]:
         """The origins that it is computed from."""
@@ -116,7 +129,7 @@ class Origins:
         if real is not None:
             origin.read = lambda _: None if real.device.type == "meta" else real.detach().cpu()
         else:
-            origin.leaves = frozenset((origin,))
+            origin.is_leaf = True
             self._leaf_tensors[origin] = tensor
         self._put(tensor, origin)
         return origin
@@ -129,7 +142,7 @@ class Origins:
         origin = Origin(tensor, known=known)
         origin.read = lambda _: value()
         if not known:
-            origin.leaves = frozenset((origin,))
+            origin.is_leaf = True
             self._leaf_tensors[origin] = tensor
         self._put(tensor, origin)
 
@@ -137,13 +150,13 @@ class Origins:
         """The arguments of a call with fake tensors replaced by their origins."""
         return [self.of(a) if isinstance(a, FakeTensor) else a for a in flat]
 
-    def made(self, func: Any, operands: list[Any], spec: Any, outputs: list[torch.Tensor]) -> None:
+    def made(self, func: Any, operands: list[Any], form: Form, outputs: list[torch.Tensor]) -> None:
         """The outputs of a call (an op may return its operand as it is)."""
         for k, t in enumerate(outputs):
             if isinstance(t, FakeTensor) and id(t) not in self._of:
-                self._put(t, self._call(func, operands, spec, t, k))
+                self._put(t, self._call(func, operands, form, t, k))
 
-    def _call(self, func: Any, operands: list[Any], spec: Any, like: torch.Tensor, position: int) -> Origin:
+    def _call(self, func: Any, operands: list[Any], form: Form, like: torch.Tensor, position: int) -> Origin:
         parts = [o for o in operands if isinstance(o, Origin)]
         name = op_name(func)
         origin = Origin(like)
@@ -155,17 +168,17 @@ class Origins:
             origin.read = lambda _: torch.zeros(origin.shape, dtype=origin.dtype)
             return origin
         if not drawn:
-            origin.call = (func, operands, spec)
+            origin.call = (func, operands, form)
         if drawn or (is_random(func) and name not in RUN and like.dtype.is_floating_point):
-            origin.leaves = frozenset((origin,))
+            origin.is_leaf = True
             self._leaf_tensors[origin] = like
         else:
             origin.leaves = frozenset() if name in FILLED else union(part.leaves for part in parts)
         return origin
 
-    def written(self, func: Any, operands: list[Any], spec: Any, at: int, target: torch.Tensor) -> Origin:
+    def written(self, func: Any, operands: list[Any], form: Form, at: int, target: torch.Tensor) -> Origin:
         """An in-place op wrote to `target`, argument number `at`: so did it to the tensor that it is a view of."""
-        origin = self._call(func, operands, spec, target, -1 - at)
+        origin = self._call(func, operands, form, target, -1 - at)
         root = self._root(target)
         if root is not target:
             before = self.of(root)
@@ -276,7 +289,7 @@ def _computed(origin: Origin, memo: Memo, depth: int) -> torch.Tensor | None:
 
 def run_once(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -> torch.Tensor:
     assert origin.call is not None
-    func, operands, spec = origin.call
+    func, operands, form = origin.call
     flat: list[Any] = []
     for item in operands:
         if isinstance(item, Origin):
@@ -286,7 +299,7 @@ def run_once(origin: Origin, ask: Callable[[Origin], torch.Tensor], seed: int) -
             if item.numel() <= LARGEST:
                 item = item.clone()
         flat.append(torch.device("cpu") if isinstance(item, torch.device) else item)
-    args, kwargs = tree_unflatten(flat, spec)
+    args, kwargs = form.holding(flat)
     if is_random(func):
         source = PrivateRandom(seed)
         draws = [source.call(func, args, kwargs) for _ in range(1 if prod(origin.shape) > 1 else DRAWS)]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_map
 
+from .leaves import taken_apart
 from .origins import storage_of
 from .private_random import PrivateRandom
 from .schema import written_positions
@@ -30,15 +31,15 @@ class OwnMemory:
 
     def run(self, random: PrivateRandom, func: Any, args: Any, kwargs: Any) -> Any:
         """The op, on copies of what it may not write to."""
-        flat, spec = tree_flatten((args, kwargs))
-        positions = written_positions(func, flat, spec)
+        flat, form = taken_apart(func, args, kwargs)
+        positions = written_positions(func, flat, form)
         for k in positions:
             self._protect(flat[k])
         if not self._copies:
             out = random.call(func, args, kwargs)
         else:
             given = [self._seen(t) if isinstance(t, torch.Tensor) else t for t in flat]
-            out = random.call(func, *tree_unflatten(given, spec))
+            out = random.call(func, *form.holding(given))
             back = {id(given[k]): flat[k] for k in positions}
             out = tree_map(lambda t: back.get(id(t), t) if isinstance(t, torch.Tensor) else t, out)
         self._own.update(storage_of(t) for t in tree_flatten(out)[0] if _is_strided(t) and self._is_new(t, flat))

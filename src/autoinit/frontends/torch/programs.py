@@ -40,8 +40,8 @@ def program_of(origin: Origin, leaves: Sequence[Origin]) -> Hashable | None:
 
 def _call(part: Origin, number: Any) -> Hashable:
     assert part.call is not None
-    func, operands, spec = part.call
-    return str(func), str(spec), tuple(_operand(item, number) for item in operands)
+    func, operands, form = part.call
+    return str(func), str(form), tuple(_operand(item, number) for item in operands)
 
 
 def _operand(item: Any, number: Any) -> Hashable:

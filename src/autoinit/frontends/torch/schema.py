@@ -6,7 +6,8 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from .leaves import Form, flat_in
 
 
 @cache
@@ -64,16 +65,16 @@ def _written_arguments(func: Any) -> tuple[tuple[int, str], ...]:
     )
 
 
-def written_positions(func: Any, originals: list[Any], spec: Any) -> list[int]:
+def written_positions(func: Any, originals: list[Any], form: Form) -> list[int]:
     """Positions (in the flat arguments) of the tensors that an op writes."""
     written = _written_arguments(func)
     if not written:
         return []
-    args, kwargs = tree_unflatten(list(range(len(originals))), spec)
+    args, kwargs = form.holding(range(len(originals)))
     found: list[int] = []
     for k, name in written:
         place = args[k] if k < len(args) else kwargs.get(name)
-        for position in tree_flatten(place)[0]:
+        for position in flat_in(place):
             if isinstance(position, int) and isinstance(originals[position], torch.Tensor):
                 found.append(position)
     return found

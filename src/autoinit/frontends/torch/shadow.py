@@ -19,10 +19,11 @@ import types
 import weakref
 from argparse import Namespace
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from enum import Enum
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -66,7 +67,6 @@ class Shadow:
         self._depth = 0
         self._unfilled: deque[tuple[Any, Any, int]] = deque()
         self._distance = 0
-        self._kinds: dict[type, Callable[[Any], Any] | None] = {}
         self._weights = {storage_of(p) for p in model.parameters() if p.layout is torch.strided}
         self._storages: dict[int, torch.UntypedStorage] = {}
         self.model: nn.Module = self.of(model)
@@ -82,12 +82,10 @@ class Shadow:
         found = self._made.get(id(value))
         if found is not None:
             return found
-        if cls not in self._kinds:
-            self._kinds[cls] = self._kind(cls)
-        kind = self._kinds[cls]
+        kind = _kind(cast(Hashable, cls))
         if kind is None or len(self._originals) > MOST_OBJECTS:
             return value
-        made = kind(value)
+        made = kind(self, value)
         if id(value) not in self._made:
             self._remember(value, made)
         return made
@@ -107,29 +105,7 @@ class Shadow:
             if made is not None:
                 yield name, module, made
 
-    # --- which objects are copied, and how ------------------------------------------------------------------------
-
-    def _kind(self, cls: type) -> Callable[[Any], Any] | None:
-        if issubclass(cls, torch.jit.ScriptModule):
-            return _copied
-        if issubclass(cls, nn.Module):
-            return self._object
-        if issubclass(cls, torch.Tensor):
-            return self._tensor
-        if issubclass(cls, (Enum, type, BaseException)):
-            return None
-        for base, kind in (
-            (OrderedDict, self._dict), (defaultdict, self._dict), (dict, self._dict), (list, self._list),
-            (tuple, self._tuple), (set, self._set), (frozenset, self._frozenset), (deque, self._deque),
-            (types.MappingProxyType, self._proxy), (types.MethodType, self._method),
-            (types.FunctionType, self._function), (functools.partial, self._partial),
-            (weakref.ReferenceType, self._reference), (np.ndarray, _array), (bytearray, _copied),
-            (torch.Generator, _torch_generator), (np.random.Generator, copy.deepcopy),
-            (np.random.RandomState, copy.deepcopy), (random.Random, copy.deepcopy),
-        ):  # fmt: skip
-            if issubclass(cls, base):
-                return kind
-        return self._object if _is_plain(cls) else None
+    # --- how objects are copied -----------------------------------------------------------------------------------
 
     def _object(self, value: Any) -> Any:
         distance = 0 if isinstance(value, nn.Module) else self._distance + 1
@@ -309,6 +285,31 @@ class Shadow:
         return {int(storage._cdata) for storage in self._storages.values()}
 
 
+@lru_cache(maxsize=4096)
+def _kind(cls: Any) -> Callable[[Shadow, Any], Any] | None:
+    """How objects of a class are copied; None: they are shared."""
+    if issubclass(cls, torch.jit.ScriptModule):
+        return _copied
+    if issubclass(cls, nn.Module):
+        return Shadow._object
+    if issubclass(cls, torch.Tensor):
+        return Shadow._tensor
+    if issubclass(cls, (Enum, type, BaseException)):
+        return None
+    for base, kind in (
+        (OrderedDict, Shadow._dict), (defaultdict, Shadow._dict), (dict, Shadow._dict), (list, Shadow._list),
+        (tuple, Shadow._tuple), (set, Shadow._set), (frozenset, Shadow._frozenset), (deque, Shadow._deque),
+        (types.MappingProxyType, Shadow._proxy), (types.MethodType, Shadow._method),
+        (types.FunctionType, Shadow._function), (functools.partial, Shadow._partial),
+        (weakref.ReferenceType, Shadow._reference), (np.ndarray, _array), (bytearray, _copied),
+        (torch.Generator, _torch_generator), (np.random.Generator, _deeply), (np.random.RandomState, _deeply),
+        (random.Random, _deeply),
+    ):  # fmt: skip
+        if issubclass(cls, base):
+            return kind
+    return Shadow._object if _is_plain(cls) else None
+
+
 def _uncompiled(shadow: Shadow, original: nn.Module, names: dict[str, Any]) -> None:
     """A compiled module runs as it was before: what was compiled knows the model and not its shadow."""
     if names.get("_compiled_call_impl") is not None:
@@ -344,18 +345,22 @@ def _slots(cls: type) -> list[str]:
     return list(_slotnames(cls)) if cls.__dict__.get("__slots__") is not None or cls.__mro__[1:-1] else []
 
 
-def _copied(value: Any) -> Any:
+def _deeply(shadow: Shadow, value: Any) -> Any:
+    return copy.deepcopy(value)
+
+
+def _copied(shadow: Shadow, value: Any) -> Any:
     try:
         return copy.copy(value)
     except Exception:
         return value
 
 
-def _array(value: np.ndarray[Any, Any]) -> Any:
+def _array(shadow: Shadow, value: np.ndarray[Any, Any]) -> Any:
     return value.copy() if value.nbytes <= LARGEST_COPY else value
 
 
-def _torch_generator(value: torch.Generator) -> torch.Generator:
+def _torch_generator(shadow: Shadow, value: torch.Generator) -> torch.Generator:
     made = torch.Generator(device=value.device)
     made.set_state(value.get_state())
     return made

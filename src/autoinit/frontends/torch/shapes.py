@@ -32,6 +32,11 @@ SAME_SHAPE = {
     )
 }  # fmt: skip
 NORMS = ("layer_norm", "batch_norm", "group_norm", "rms_norm", "instance_norm")
+IN_PLACE = {
+    f"aten.{name}_"
+    for name in ("relu", "gelu", "silu", "sigmoid", "tanh", "elu", "hardtanh", "hardswish", "mish")
+}  # fmt: skip
+BINARY_IN_PLACE = {f"aten.{name}_" for name in ("add", "sub", "mul", "div")}
 BINARY = {f"aten.{name}" for name in ("add", "sub", "mul", "div")}
 
 
@@ -112,7 +117,30 @@ def _binary(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict
     tensors = all(isinstance(t, torch.Tensor) and t.dim() and t.layout is torch.strided for t in (a, b))
     if not tensors or a.device != b.device:
         return None
+    if a.dtype == b.dtype and a.is_floating_point() and a.is_contiguous() and b.is_contiguous():
+        shape = _broadcast(a.shape, b.shape)
+        return None if shape is None else like(mode, a, shape)
     return _kernel(mode, func, (_shape_of(a), _shape_of(b)), kwargs)
+
+
+def _broadcast(a: torch.Size, b: torch.Size) -> tuple[int, ...] | None:
+    """The shape of what two shapes make together; None if they do not fit."""
+    rank = max(len(a), len(b))
+    pairs = list(zip((1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b), strict=True))
+    return tuple(n if m == 1 else m for m, n in pairs) if all(m == n or 1 in (m, n) for m, n in pairs) else None
+
+
+def _written(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The operand itself."""
+    return args[0] if args[0].is_floating_point() else None
+
+
+def _written_by_both(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    a, b = args[0], args[1]
+    if not a.is_floating_point() or kwargs.keys() - {"alpha"}:
+        return None
+    alike = isinstance(b, FakeTensor) and (a.shape, a.dtype, a.device) == (b.shape, b.dtype, b.device)
+    return a if alike or (isinstance(b, (int, float)) and not isinstance(b, bool)) else None
 
 
 def _shape_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -179,6 +207,8 @@ _TABLE: dict[str, Shortcut] = {
     **dict.fromkeys(VIEWS, _kernel),
     **dict.fromkeys(SAME_SHAPE, _same),
     **dict.fromkeys(BINARY, _binary),
+    **dict.fromkeys(IN_PLACE, _written),
+    **dict.fromkeys(BINARY_IN_PLACE, _written_by_both),
     "aten.linear": _linear,
     "aten._fused_moving_avg_obs_fq_helper": _observed,
     **{f"aten.conv{n}d": _conv for n in (1, 2, 3)},

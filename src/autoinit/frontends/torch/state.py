@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import MethodType
 from typing import Any
 
 import torch
@@ -96,7 +96,12 @@ def announce_modules(shadow: Shadow, enter: Enter, leave: Leave) -> None:
 def convert_in_place(shadow: Shadow) -> None:
     """``module.to(...)`` and its like inside of forward: parameters get new data and stay the same objects."""
     for _, _, module in shadow.named_modules():
-        vars(module)["_apply"] = MethodType(_converted, module)
+        vars(module)["_apply"] = _conversion(weakref.ref(module))
+
+
+def _conversion(module: Callable[[], Any]) -> Callable[..., nn.Module]:
+    """As a method of the module, which does not hold it."""
+    return lambda function, recurse=True: _converted(module(), function, recurse)
 
 
 def _converted(module: nn.Module, function: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> nn.Module:

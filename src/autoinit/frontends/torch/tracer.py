@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_map
 
 from ...core.graph.graph import Constant, Reference, Value
 from ..base_tracer import BaseTracer
@@ -28,7 +28,7 @@ from .call import Call
 from .constants import ConstantTensors
 from .fake_parameters import FakeParameters
 from .known import sampled, simulated_choice
-from .leaves import tensors_in
+from .leaves import Form, taken_apart, tensors_in
 from .oracle import RANDOM_FACTORIES, answer, guessed_output, refuse
 from .origins import Origin, Origins
 from .origins import storage_of as _storage
@@ -68,7 +68,7 @@ class Tracer(BaseTracer, TorchDispatchMode):
         self.lower, self.has_lowering = lower, has_lowering
         self.failed_at = ""
         self._records: dict[int, Record] = {}
-        self.parameters = FakeParameters(parameters, stand_ins, self.fake)
+        self.parameters = FakeParameters(parameters, stand_ins, partial(_fake, self.fake_mode))
         self._shadows: dict[int, torch.Tensor] = {}
         self._made_here: dict[int, torch.Tensor] = {}
         self._real_views: dict[int, tuple[torch.Tensor, Any, tuple[Any, ...], dict[str, Any], int]] = {}
@@ -80,14 +80,7 @@ class Tracer(BaseTracer, TorchDispatchMode):
     # --- tensors in and out ---------------------------------------------------------------------------------------
 
     def fake(self, shape: Any, dtype: torch.dtype, device: Any = "cpu", stride: Any = None) -> torch.Tensor:
-        device = torch.device(device)
-        if device.type == "meta":
-            device = torch.device("cpu")
-        if stride is None:
-            meta = torch.empty(tuple(shape), dtype=dtype, device="meta")
-        else:
-            meta = torch.empty_strided(tuple(shape), tuple(stride), dtype=dtype, device="meta")
-        return wrapped(self.fake_mode, meta, device)
+        return _fake(self.fake_mode, shape, dtype, device, stride)
 
     def set(self, tensor: torch.Tensor, reference: Reference) -> None:
         if isinstance(reference, Value):
@@ -126,8 +119,8 @@ class Tracer(BaseTracer, TorchDispatchMode):
             current = current.base
         for item in reversed(chain):
             assert item.base is not None
-            if item.seen != item.base.version and item.rebuild is not None:
-                item.rebuild()
+            if item.seen != item.base.version and item.call is not None:
+                self._lower_again(item.call)
                 item.seen = item.base.version
 
     def incoming(self, tensor: torch.Tensor) -> torch.Tensor:
@@ -155,6 +148,10 @@ class Tracer(BaseTracer, TorchDispatchMode):
             self._shadow(tensor, made)
             return made
         return tensor
+
+    def close(self) -> None:
+        """The walk is over: what knows each other goes, without a search for circles among all that it made."""
+        self._records.clear()
 
     def data_of(self, tensor: torch.Tensor) -> torch.Tensor:
         """``tensor.data``: a parameter's is its fake, so that writing to it is seen."""
@@ -217,7 +214,7 @@ class Tracer(BaseTracer, TorchDispatchMode):
             return func(*tree_map(self._plain, args), **kwargs)
         self.budget.spend(self.module)
         occurrence = self.occurrence = self.counted(name)
-        flat, spec = tree_flatten((args, kwargs))
+        flat, form = taken_apart(func, args, kwargs)
         originals = flat
         flat = [self.incoming(a) if isinstance(a, torch.Tensor) else a for a in flat]
         any_fake = any(isinstance(a, FakeTensor) for a in flat) or name in RANDOM_FACTORIES
@@ -225,10 +222,10 @@ class Tracer(BaseTracer, TorchDispatchMode):
             with self:
                 return func.decompose(*args, **kwargs)
         if is_mutable(func) and not (any_fake and name in OBSERVING):
-            return self._mutate(func, name, originals, flat, spec, any_fake)
+            return self._mutate(func, name, originals, flat, form, any_fake)
         if not any_fake:
-            return self._real(func, originals, tree_unflatten(flat, spec))
-        args, kwargs = tree_unflatten(flat, spec)
+            return self._real(func, originals, form.holding(flat))
+        args, kwargs = form.holding(flat)
         refuse(name, args)
         known = answer(self, func, name, args, kwargs)
         if known is not None:
@@ -237,7 +234,7 @@ class Tracer(BaseTracer, TorchDispatchMode):
         out = self.run(func, args, kwargs)
         self.occurrence = occurrence
         outputs = tensors_in(out)
-        self.origins.made(func, operands, spec, outputs)
+        self.origins.made(func, operands, form, outputs)
         self.record(func, args, kwargs, outputs)
         return out
 
@@ -289,7 +286,7 @@ class Tracer(BaseTracer, TorchDispatchMode):
             if base is not None and record.base is None:
                 record.base = self._records[id(base)]
                 record.seen = record.base.version
-                record.rebuild = partial(self._lower_again, call)
+                record.call = call
 
     def _lower_again(self, call: Call) -> None:
         """A view that is derived anew is no call of the model's: it has no row of its own in a measurement."""
@@ -302,14 +299,14 @@ class Tracer(BaseTracer, TorchDispatchMode):
             return
         call.unknown()
 
-    def _mutate(self, func: Any, name: str, originals: list[Any], flat: list[Any], spec: Any, any_fake: bool) -> Any:
+    def _mutate(self, func: Any, name: str, originals: list[Any], flat: list[Any], form: Form, any_fake: bool) -> Any:
         """In-place and out= ops: compute the functional result, then give it to the tensor that is written."""
         occurrence = self.occurrence
-        positions = written_positions(func, originals, spec)
+        positions = written_positions(func, originals, form)
         becomes_fake = any_fake
         for k in positions:
             flat[k] = self.writable(originals[k], becomes_fake)
-        args, kwargs = tree_unflatten(flat, spec)
+        args, kwargs = form.holding(flat)
         if not becomes_fake:
             out = self.random.call(func, args, kwargs)
             if name in RESHAPED_IN_PLACE:
@@ -321,9 +318,11 @@ class Tracer(BaseTracer, TorchDispatchMode):
             out = self.run(func, args, kwargs)
             self.occurrence = occurrence
             targets = [flat[k] for k in positions]
-            made = [self.origins.written(func, operands, spec, k, flat[k]) for k in positions]
+            made = [self.origins.written(func, operands, form, k, flat[k]) for k in positions]
             self._lower_write(func, args, kwargs, targets, made)
         back = {id(flat[k]): originals[k] for k in positions}
+        if isinstance(out, torch.Tensor):
+            return back.get(id(out), out)
         return tree_map(lambda t: back.get(id(t), t) if isinstance(t, torch.Tensor) else t, out)
 
     def _opened(self, flat: list[Any], positions: list[int]) -> None:
@@ -349,6 +348,17 @@ class Tracer(BaseTracer, TorchDispatchMode):
         self._lower(call)
         for target, result in zip(targets, results, strict=True):
             written(self, target, self.reference(result))
+
+
+def _fake(mode: FakeTensorMode, shape: Any, dtype: torch.dtype, device: Any, stride: Any = None) -> torch.Tensor:
+    device = torch.device(device)
+    if device.type == "meta":
+        device = torch.device("cpu")
+    if stride is None:
+        meta = torch.empty(tuple(shape), dtype=dtype, device="meta")
+    else:
+        meta = torch.empty_strided(tuple(shape), tuple(stride), dtype=dtype, device="meta")
+    return wrapped(mode, meta, device)
 
 
 def _decomposes(func: Any) -> bool:

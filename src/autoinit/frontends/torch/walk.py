@@ -30,7 +30,7 @@ from .lowering import has_lowering, lower
 from .names import Names, parameters_of, tensors_of
 from .normalised import SCALE_FREE, ScaleFree, hide_hooks
 from .python_calls import PythonCalls
-from .remembering.built import stories_without_memory
+from .remembering.built import stories_of
 from .remembering.story import Story
 from .shadow import Shadow
 from .state import announce_modules, convert_in_place, set_mode, undisturbed
@@ -68,8 +68,10 @@ def _walk(
 ) -> tuple[Graph, dict[int, Signal]]:  # fmt: skip
     custom = CustomRules(SCALE_FREE, custom.classes, custom.functions)
     parameters: dict[str, torch.Tensor] = dict(parameters_of(model))
-    stories = stories_without_memory(model)
-    shadow = Shadow(model, {id(s): stories[n] for n, s in tensors_of(model).items() if n in stories} if stories else {})
+    tensors = tensors_of(model)
+    bare = [name for name, tensor in tensors.items() if tensor.device.type == "meta"]
+    stories = stories_of(model) if bare else {}
+    shadow = Shadow(model, {id(s): stories[n] for n, s in tensors.items() if n in stories})
     stand_ins = {id(shadow.of(p)): name for name, p in parameters.items()}
     tracer = Tracer(parameters, stand_ins, lower, has_lowering, budget, shadow.copies())
     signals: dict[int, Signal] = {}
@@ -149,7 +151,8 @@ def _walk(
             if isinstance(reference, Value):
                 tracer.graph.outputs.append(reference)
     tracer.graph.parameters = describe_parameters(model, parameters, stories)
-    tracer.graph.other_names = [n for n, t in tensors_of(model).items() if t.device.type == "meta"]
+    tracer.graph.other_names = bare
+    tracer.close()
     return tracer.graph, signals
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from ...core.graph.graph import Node, Reference, Value
 from .known import held_by
 
 if TYPE_CHECKING:
+    from .call import Call
     from .tracer import Tracer
 
 Piece = tuple[int, int, Reference]
@@ -20,12 +20,13 @@ Piece = tuple[int, int, Reference]
 class Record:
     """What is known of one fake tensor: its reference, and the tensor it is a view of."""
 
-    __slots__ = ("base", "pieces", "rebuild", "reference", "seen", "tensor", "version")
+    __slots__ = ("base", "call", "pieces", "reference", "seen", "tensor", "version")
 
     def __init__(self, tensor: torch.Tensor, reference: Reference) -> None:
         self.tensor, self.reference = tensor, reference
         self.base: Record | None = None
-        self.rebuild: Callable[[], None] | None = None
+        self.call: Call | None = None
+        """That made a view, which is derived anew when its base was written to."""
         self.version = self.seen = 0
         self.pieces: tuple[int, int, list[Piece]] | None = None
         """(version, axis, pieces) if the tensor was put together by writes to slices along one axis."""

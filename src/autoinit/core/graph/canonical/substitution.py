@@ -17,40 +17,43 @@ class Lost(ValueError):
 
 def through(view: Layout, base: int, axes: Axes, fixed: Fixed = NONE) -> Layout:
     """The view as one of the operand `base`, of which the digits `fixed` stand still."""
-
-    def of(part: Part) -> Parts:
-        if isinstance(part, Repeat):
-            return (part,)
-        root = part.root
-        if isinstance(root, Cut):
-            inside: list[Part] = [p for one in root.of for p in of(one)]
-            if all(isinstance(p, Repeat) for p in inside):
-                return (Repeat(part.size),)
-            inner, ends = cut(joined(inside), root.start, root.step, root.size)
-            if ends:
-                raise Lost
-        else:
-            assert isinstance(root, Axis)
-            if root not in axes:
-                raise Lost
-            found = axes[root]
-            if found is None:
-                return (Repeat(part.size),)
-            if part.size == root.size:
-                return found
-            inner = found
-        made = taken(inner, part.stride, part.size)
-        if made is None:
-            raise Lost
-        return made
-
     made = tuple(
-        () if not parts else of(parts[0]) if len(parts) == 1 else joined(p for part in parts for p in of(part))
+        () if not parts
+        else _of(parts[0], axes) if len(parts) == 1
+        else joined(p for part in parts for p in _of(part, axes))
         for parts in view.axes
-    )
+    )  # fmt: skip
     for digit, index in view.fixed:
-        fixed = with_still(fixed, still(of(digit), index))
+        fixed = with_still(fixed, still(_of(digit, axes), index))
     return Layout(base, made, fixed)
+
+
+def _of(part: Part, axes: Axes) -> Parts:
+    """A part of a view as parts of the operand."""
+    if isinstance(part, Repeat):
+        return (part,)
+    root = part.root
+    if isinstance(root, Cut):
+        inside: list[Part] = [p for one in root.of for p in _of(one, axes)]
+        if all(isinstance(p, Repeat) for p in inside):
+            return (Repeat(part.size),)
+        inner, ends = cut(joined(inside), root.start, root.step, root.size)
+        if ends:
+            raise Lost
+    else:
+        assert isinstance(root, Axis)
+        if root not in axes:
+            raise Lost
+        found = axes[root]
+        if found is None:
+            return (Repeat(part.size),)
+        if part.size == root.size:
+            return found
+        inner = found
+    made = taken(inner, part.stride, part.size)
+    if made is None:
+        raise Lost
+    return made
 
 
 def along(view: Layout, out: Value, x: Value, places: Sequence[int | None] | None = None) -> Layout:

@@ -111,12 +111,6 @@ def was_written(module: nn.Module, name: str) -> bool:
     return name in _WRITTEN.get(module, ())
 
 
-def stories_without_memory(model: nn.Module) -> dict[str, Story]:
-    """`stories_of` a model that has tensors on the meta device; none for any other."""
-    bare = any(t.device.type == "meta" for t in (*model.parameters(), *model.buffers()))
-    return stories_of(model) if bare else {}
-
-
 RESETS = ("reset_parameters", "_reset_parameters")
 
 

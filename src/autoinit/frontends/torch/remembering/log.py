@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
-from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torch.utils._pytree import tree_map
 
-from ..leaves import tensors_in
+from ..leaves import Form, taken_apart, tensors_in
 from ..private_random import PrivateRandom
 from ..schema import is_mutable, op_name, written_positions
 
@@ -26,7 +26,7 @@ class Entry:
 
     func: Any
     flat: list[Any]
-    spec: Any
+    form: Form
     outputs: list[torch.Tensor]
 
     @property
@@ -63,22 +63,22 @@ class Log(TorchDispatchMode):
     def _record(
         self, func: Any, args: Any, kwargs: Any, inputs: list[torch.Tensor], outputs: list[torch.Tensor]
     ) -> None:
-        flat, spec = tree_flatten((args, kwargs))
+        flat, form = taken_apart(func, args, kwargs)
         given = {memory_of(t) for t in inputs}
         written = {memory_of(t) for t in outputs} - given
         if is_mutable(func):
-            written |= {memory_of(flat[k]) for k in written_positions(func, flat, spec)}
+            written |= {memory_of(flat[k]) for k in written_positions(func, flat, form)}
         views = not written and bool(outputs)
         if views:
             return  # a view needs no entry: it is found by its place in memory
-        self.entries.append(Entry(func, flat, spec, outputs))
+        self.entries.append(Entry(func, flat, form, outputs))
         for memory in written:
             self.writers.setdefault(memory, []).append(len(self.entries) - 1)
 
     def wrote(self, tensor: torch.Tensor, function: Callable[..., Any], options: dict[str, Any]) -> None:
         """A function of `torch.nn.init` that would have written to all of a tensor."""
-        flat, spec = tree_flatten(((tensor,), options))
-        self.entries.append(Entry(function, flat, spec, [tensor]))
+        flat, form = taken_apart(function, (tensor,), options)
+        self.entries.append(Entry(function, flat, form, [tensor]))
         self.writers.setdefault(memory_of(tensor), []).append(len(self.entries) - 1)
 
     def knows(self, tensor: torch.Tensor) -> bool:
@@ -114,7 +114,7 @@ class Replay:
         for index in log.history(tensor):
             entry = log.entries[index]
             flat = [self._real(a) if isinstance(a, torch.Tensor) else _on_cpu(a) for a in entry.flat]
-            args, kwargs = tree_unflatten(flat, entry.spec)
+            args, kwargs = entry.form.holding(flat)
             if isinstance(entry.func, FunctionType):
                 self._initialize(entry.func, args[0], kwargs)
                 continue

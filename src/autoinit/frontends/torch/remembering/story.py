@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.utils._pytree import tree_unflatten
 
 from ....core.graph.graph import ParameterView
 from ..private_random import is_random
@@ -103,7 +102,7 @@ def _fill(entry: Entry) -> Fill | None:
     args = entry.flat
     if name in CONSTANTS:
         return Fill("constant", CONSTANTS[name])
-    values = arguments(entry.func, *tree_unflatten(args, entry.spec))
+    values = arguments(entry.func, *entry.form.holding(args))
     if name in FILLS:
         number = values.get("fill_value", values.get("value"))
         return Fill("constant", float(number)) if isinstance(number, (int, float, bool)) else None
