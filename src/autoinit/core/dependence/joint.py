@@ -191,8 +191,8 @@ class Joint:
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
         if form is None and not self.story.roots(a.base) & self.story.roots(b.base):
             return nothing
-        if form is None:
-            raise Unfollowed(node.label or node.op)
+        if form is None:  # entries that went elsewhere hardly ever meet themselves
+            raise Lost if spec_of(node.op).moves and node.op not in FORMS else Unfollowed(node.label or node.op)
         return self._summed([(coefficient, view) for coefficient, view in form if coefficient], b, shape)
 
     def _summed(self, terms: Sequence[tuple[float, Layout]], b: Layout, shape: tuple[int, ...]) -> Array:
