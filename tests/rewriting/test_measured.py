@@ -96,6 +96,59 @@ def shared_queries(net: Net, x: Tensor, fused: bool) -> Tensor:
     return net.layers["after"](F.scaled_dot_product_attention(q, k, v) if fused else shares @ v)
 
 
+SRC, DST = torch.randint(0, ROWS, (2, 5 * ROWS), generator=torch.Generator().manual_seed(0))
+"""Edges between rows."""
+GROUPS = torch.arange(ROWS) % 4
+KERNEL = torch.tensor([0.25, 0.5, 0.25]).expand(WIDTH, 1, 3).clone()
+
+
+def placed(x: Tensor, places: Tensor) -> Tensor:
+    return torch.zeros(ROWS, *x.shape[1:]).index_add(0, places, x)
+
+
+def along_edges(net: Net, x: Tensor) -> Tensor:
+    h = net.layers["before"](x)
+    return net.layers["after"](placed(torch.relu(net.layers["message"](torch.cat([h[SRC], h[DST]], -1))), DST))
+
+
+def largest_along_edges(net: Net, x: Tensor) -> Tensor:
+    h = net.layers["before"](x)
+    messages = torch.relu(net.layers["message"](torch.cat([h[SRC], h[DST]], -1)))
+    places = DST[:, None, None].expand(messages.shape)
+    return net.layers["after"](torch.zeros_like(x).scatter_reduce(0, places, messages, "amax", include_self=False))
+
+
+def pooled(y: Tensor) -> Tensor:
+    return F.max_pool1d(y, 3, 1, 1)
+
+
+def pyramid(y: Tensor) -> Tensor:
+    one, two = pooled(y), pooled(pooled(y))
+    return torch.cat([y, one, two, pooled(two)], -1)
+
+
+def doubled(y: Tensor) -> Tensor:
+    return F.interpolate(y, scale_factor=2, mode="nearest")
+
+
+def smoothed(y: Tensor) -> Tensor:
+    return F.avg_pool1d(y, 3, 1, 1, count_include_pad=False)
+
+
+def mirrored(net: Net, x: Tensor) -> Tensor:
+    y = x.transpose(1, 2)
+    return net.layers["after"]((net.layers["conv"](y) + net.layers["conv"](y.flip(-1)).flip(-1)).transpose(1, 2))
+
+
+def recurrent(net: Net, x: Tensor) -> Tensor:
+    return net.layers["after"](net.layers["rnn"](x)[0].amax(1))
+
+
+def cubed(net: Net, x: Tensor, gram: bool) -> Tensor:
+    h = net.layers["before"](x)
+    return net.layers["after"](h @ (h.transpose(1, 2) @ h) if gram else h @ h.transpose(1, 2) @ h)
+
+
 def sharing() -> dict[str, nn.Module]:
     return {"qk": linear(), "v": linear(), "after": linear()}
 
@@ -158,6 +211,35 @@ PROGRAMS: dict[str, Callable[[], Net]] = {
     "with itself, transposed": lambda: Net(outer, {"before": linear(), "after": linear(TOKENS)}),
     "shared queries and keys": lambda: Net(lambda net, x: shared_queries(net, x, fused=False), sharing()),
     "shared queries and keys, fused": lambda: Net(lambda net, x: shared_queries(net, x, fused=True), sharing()),
+    "minus a blur": lambda: turned(lambda y: y - F.conv1d(y, KERNEL, padding=1, groups=WIDTH)),
+    "minus a constant mixture": lambda: between(lambda x: x - F.linear(x, torch.full((WIDTH, WIDTH), 1 / WIDTH))),
+    "minus sums by einsum": lambda: between(lambda x: x - torch.einsum("rtw->rw", x)[:, None] / TOKENS),
+    "plus its triangle": lambda: between(lambda x: x + torch.tril(x)),
+    "plus the larger of itself and its flip": lambda: between(lambda x: x + torch.maximum(x, x.flip(1))),
+    "minus its sorted self": lambda: between(lambda x: x - x.sort(1).values),
+    "minus the mean of its group": lambda: between(lambda x: x - placed(x, GROUPS)[GROUPS] / (ROWS / 4)),
+    "plus its neighbours along edges": lambda: between(lambda x: x + placed(x[SRC], DST)),
+    "differences along edges": lambda: between(lambda x: placed(x[SRC] - x[DST], DST)),
+    "messages along edges": lambda: Net(
+        along_edges, {"before": linear(), "message": linear(2 * WIDTH), "after": linear()}
+    ),
+    "the largest message along edges": lambda: Net(
+        largest_along_edges, {"before": linear(), "message": linear(2 * WIDTH), "after": linear()}
+    ),
+    "maxima of maxima": lambda: turned(lambda y: pooled(pooled(torch.relu(y)))),
+    "maxima of maxima, side by side": lambda: turned(lambda y: F.max_pool1d(F.max_pool1d(y, 2), 2)),
+    "a pyramid of maxima": lambda: turned(pyramid),
+    "means of copies": lambda: turned(lambda y: smoothed(torch.relu(doubled(y)))),
+    "maxima of copies": lambda: turned(lambda y: F.max_pool1d(doubled(y), 2)),
+    "means of means": lambda: turned(lambda y: smoothed(smoothed(y))),
+    "a convolution of it and of its flip": lambda: Net(
+        mirrored, {"conv": nn.Conv1d(WIDTH, WIDTH, 3, padding=1), "after": linear()}
+    ),
+    "the largest state": lambda: Net(recurrent, {"rnn": nn.RNN(WIDTH, WIDTH, batch_first=True), "after": linear()}),
+    "of third degree": lambda: Net(lambda net, x: cubed(net, x, False), {"before": linear(), "after": linear()}),
+    "of third degree, by features": lambda: Net(
+        lambda net, x: cubed(net, x, True), {"before": linear(), "after": linear()}
+    ),
     "layer norm by hand": lambda: between(
         lambda x: (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
     ),
@@ -166,6 +248,8 @@ PROGRAMS: dict[str, Callable[[], Net]] = {
 
 KNOWN = {
     "with itself, transposed": 0.1,  # samples after the last weights do not know how lengths of rows scatter together
+    "of third degree": 0.1,  # moments of the sixth order, of three samples
+    "of third degree, by features": 0.1,
     "inner places minus local norms": 0.1,  # the root of a mean of three squares, to first order
 }
 """More than 5 %, and why."""

@@ -61,6 +61,9 @@ class FakeContext:
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
 
+    def of_rows(self, node: Node, slot: int, axis: int, rows: tuple[int, ...]) -> Signal | None:
+        return None
+
     def doubt(self, why: str) -> None:
         """Rules are tested without a graph: there is nothing to trace back."""
 

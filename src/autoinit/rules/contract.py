@@ -209,6 +209,10 @@ def _attended(y: Signal, p: Signal | None, v: Signal | None) -> Signal:
     Heads may have been mixed after the softmax (talking heads): then rows do not sum to one.
     """
     logits = None if p is None else p.logits
+    if logits is None and p is not None and v is not None and v.logits is not None and p.ndim == v.ndim == y.ndim > 1:
+        back = (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2)  # v p^T
+        made = _attended(permuted(y, back), permuted(v, back), permuted(p, back))
+        return permuted(made, back)
     if p is None or logits is None or v is None or v.ndim < 2 or logits.shape != p.shape:
         return y
     n = p.shape[-1]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.dependence.functions import moment_together
-from ..core.gaussian.activations import FUNCTIONS
+from ..core.dependence.functions import moment_together, on_grid
 from ..core.gaussian.expression import Expr, X, apply, evaluate
 from ..core.graph.graph import Node
 from ..core.signal.broadcast import aligned
@@ -154,10 +153,14 @@ def known_inverse(node: Node, ctx: Context, shape: tuple[int, ...]) -> Signal | 
 
 
 def cross_of(node: Node, ctx: Context, u: Signal, v: Signal) -> Array:
-    """E[u_i v_j]; what nobody can say is taken as independent."""
+    """E[u_i v_j]; what nobody can say is run on samples, or taken as independent."""
     if u.source is v.source:
         return moment_together(u, v)
-    found = ctx.relations(node).covariance(0, 1)
+    relations = ctx.relations(node)
+    found = relations.covariance(0, 1)
+    unfollowed = relations.unfollowed(0, 1) if found is None else ""
+    if unfollowed:
+        ctx.doubt(f"what {unfollowed} has in common with what goes into it is not followed, and here both meet")
     return np.full(u.K.shape, u.mean * v.mean) if found is None else u.mean * v.mean + found
 
 
@@ -284,31 +287,16 @@ def _product_profiles(u: Signal, v: Signal) -> tuple[tuple[Array | None, ...], f
     return tuple(out), level
 
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-
-
 def two_sources(fn: str, params: tuple[float, ...], operands: list[Operand], shape: tuple[int, ...]) -> Signal:
     """Any other f(u, v) of different sources: moments on a 2-D Gauss grid; the covariance is split into the part
     linear in u, the part linear in v, and a rest that needs both to coincide."""
-    signals = [s for s in operands if isinstance(s, Signal)]
-    scores = np.meshgrid(*[_NODES] * len(signals), indexing="ij", sparse=True)
-    weight = np.ones(())
-    for _ in signals:
-        weight = np.multiply.outer(weight, _WEIGHTS)
-    laws = [(s.expr, s.source.mean, np.sqrt(s.source.variance)) for s in signals]
-    grids = iter([evaluate(f, mean + spread * z) for (f, mean, spread), z in zip(laws, scores, strict=True)])
-    args = [next(grids) if isinstance(s, Signal) else np.float64(s) for s in operands]
-    with np.errstate(all="ignore"):
-        f = np.asarray(FUNCTIONS[fn].fn(*args, *params), float)
-    f = np.broadcast_to(np.where(np.isfinite(f), f, 0.0), weight.shape)
-    mean = float((weight * f).sum())
-    second = float((weight * f * f).sum())
+    signals, law = [s for s in operands if isinstance(s, Signal)], on_grid(fn, params, operands)
+    mean, second = law.mean(), law.mean(law.values)
     rest = second - mean**2
     cov: Array = np.zeros(signals[0].K.shape)
     mixed: Array = np.ones(signals[0].K.shape)
-    for s, z in zip(signals, scores, strict=True):
-        slope = float((weight * f * z).sum()) ** 2
+    for s, z in zip(signals, law.scores, strict=True):
+        slope = law.mean(z) ** 2
         variance = s.source.variance
         rho = s.source.covariance / variance if variance > 0 else np.ones(s.K.shape)
         cov = cov + slope * rho

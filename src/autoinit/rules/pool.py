@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.gaussian.expression import apply
-from ..core.graph.along_axes import Pooled, pooled_axes
+from ..core.graph.along_axes import pooled_axes
 from ..core.graph.graph import Node
+from ..core.signal.axis_maps import Windows
 from ..core.signal.positive import exponential, is_nonnegative, mapped
 from ..core.signal.profiles import Array
 from ..core.signal.signal import Signal
@@ -25,20 +26,25 @@ def max_pool(node: Node, ctx: Context, x: Signal) -> Signal:
     One-dimensional integrals over what the entries of a window share. Of two windows with a share phi of their entries
     in common the largest is the same one with chance J = phi / (2 - phi) (`core.signal.window_maximum`).
     """
-    axes = pooled_axes(node, x.shape)
-    mean, K = maximum_over(x, [Window.sliding(a.axis, a.size, a.stride, a.dilation, a.live) for a in axes])
+    chained, maps = ctx.relations(node).chained(x)
+    if chained is x:
+        windows = [Window.sliding(a.axis, a.size, a.stride, a.dilation, a.live) for a in pooled_axes(node, x.shape)]
+    else:
+        x, windows = chained, [Window.of(axis, w.taps, w.weights > 0.0) for axis, w in maps.items()]
+    mean, K = maximum_over(x, windows)
     profiles = list(x.profiles)
-    for a in axes:
-        profiles[a.axis] = _through_windows(x.profiles[a.axis], a)
+    for axis, w in maps.items():
+        profiles[axis] = _through_windows(x.profiles[axis], w)
     make = exponential if is_nonnegative(x) else Signal
     return make(node.outputs[0].shape, mean, K, profiles=tuple(profiles))
 
 
-def _through_windows(profile: Array | None, a: Pooled) -> Array | None:
+def _through_windows(profile: Array | None, w: Windows) -> Array | None:
     """A profile averaged over the live taps of each window, mean 1 again."""
     if profile is None:
         return None
-    new = (profile[a.taps] * a.live).sum(axis=1) / np.maximum(a.live.sum(axis=1), 1)
+    live = w.weights > 0.0
+    new = (profile[w.taps] * live).sum(axis=1) / np.maximum(live.sum(axis=1), 1)
     return np.asarray(new / new.mean(), float) if new.mean() > 0.0 else None
 
 

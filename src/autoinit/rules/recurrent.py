@@ -15,6 +15,7 @@ import numpy as np
 from ..core.graph.graph import Node
 from ..core.graph.roles import GATES
 from ..core.signal.signal import Signal
+from ..core.signal.squashed import squashed
 from ..core.solve.recurrent_cells import CellWeights, Layout, Measured, simulate
 from ..core.solve.recurrent_parts import CellSlots, cells_of, forget_bias, input_std
 from .registry import Context, rule
@@ -41,7 +42,9 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     mean, K = measured.output
     steps = x.shape[1]
     profiles = (None, measured.profile if steps > 1 else None, None)
-    sequence = Signal((x.shape[0], steps, node.outputs[0].shape[2]), mean, K, profiles=profiles)
+    inside = a.get("activation", "tanh") == "tanh" and a["kind"] in ("tanh", "gru") and not a.get("projected")
+    make = squashed if inside else Signal
+    sequence = make((x.shape[0], steps, node.outputs[0].shape[2]), mean, K, profiles=profiles)
     if not a.get("batch_first"):
         sequence = permuted(sequence, (1, 0, 2))
     made = [sequence]

@@ -54,6 +54,9 @@ class Context(Protocol):
     def related(self, node: Node, slot: int, other: int) -> bool:
         """Whether two operands are made of the same weight layer's output (or the same input)."""
 
+    def of_rows(self, node: Node, slot: int, axis: int, rows: tuple[int, ...]) -> Signal | None:
+        """These places of an operand along an axis, if they were picked by known indices and are unlike the average."""
+
     def doubt(self, why: str) -> None:
         """Moments do not tell what comes out of this call: if the real ops can be run on samples, let them."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.graph.along_axes import maps_of
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import mapped_along
@@ -22,7 +21,7 @@ def along_axes(node: Node, ctx: Context, x: Signal) -> Signal:
 
     The mean of w entries has E[y^2] = K(same)/w + (1 - 1/w) K(other). Copies of entries are entries still.
     """
-    maps = maps_of(node, x.shape)
+    x, maps = ctx.relations(node).chained(x)
     if all(w.copies for w in maps.values()):
         for axis, w in maps.items():
             x = picked(x, axis, w.taps[:, 0], w.taps.tobytes())

@@ -7,12 +7,14 @@ With A, B the second moments of the same row and of different ones, over the pla
     E[y²] = E[b²] K_x + E[w² n] A + E[w² n (n - 1)] B + 2 E[b w n] m_x m_u,
 
 and two different places i, j have E[b_i b_j] K_x + E[w_i n_i w_j n_j] B + 2 E[b_i w_j n_j] m_x m_u, as no row goes to
-both. The result remembers its parts: a factor per place that follows (a division by the counts) belongs to b and w.
+both. Rows at one place may be more alike than others (messages to one node): they are then worked out once more by
+themselves, and have a B of their own. The result remembers its parts: a factor per place that follows (a division by
+the counts) belongs to b and w.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,13 +41,18 @@ def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     rows = update.shape[axis]
     n = _counts(a.get("counts"), rows, base.shape[axis])
     u = aligned(update, tuple(rows if k == axis else size for k, size in enumerate(base.shape)))
+    inside = _at_one_place(node, ctx, n)
     if kind in ("sum", "mean"):
         own = bool(a.get("include_self", False))
         w = 1.0 / np.maximum(n + own, 1.0) if kind == "mean" else np.ones_like(n)
-        return Placed(base, u, axis, n, w if own else (n == 0).astype(float), w).signal()
+        return Placed(base, u, axis, n, w if own else (n == 0).astype(float), w, inside).signal()
     if not n.any():
         return base
     mean, K = _extremes(u, axis, n, kind == "min") if kind in ("max", "min") else _products(u, axis, n)
+    if inside is not None and kind in ("max", "min"):
+        level, better = _extremes(inside, axis, n, kind == "min")
+        other = K_axes.different(K, axis) - mean**2 + level**2
+        mean, K = level, np.stack([K_axes.same(better, axis), other], axis=axis)
     q = float(np.mean(n > 0))
     same = q * K_axes.same(K, axis) + (1 - q) * K_axes.same(base.K, axis)
     other = (
@@ -54,6 +61,19 @@ def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
         + 2 * q * (1 - q) * mean * base.mean
     )
     return Signal(base.shape, q * mean + (1 - q) * base.mean, np.stack([same, other], axis=axis))
+
+
+MOST_ROWS = 64
+
+
+def _at_one_place(node: Node, ctx: Context, n: Array) -> Signal | None:
+    """The rows that go to one place, of a place as a row meets it on average."""
+    places = node.attrs.get("places")
+    if places is None or not np.any(n > 1):
+        return None
+    typical = int(np.argmin(np.abs(np.where(n > 1, n, np.inf) - float(n @ n) / float(n.sum()))))
+    rows = np.flatnonzero(np.asarray(places) == typical)[:MOST_ROWS]
+    return ctx.of_rows(node, 1, node.attrs["axis"], tuple(int(row) for row in rows)) if rows.size > 1 else None
 
 
 def _counts(known: Array | None, rows: int, places: int) -> Array:
@@ -94,19 +114,33 @@ class Placed:
     """Rows per place."""
     b: Array
     w: Array
+    inside: Signal | None = None
+    """Rows at one place."""
 
     def signal(self) -> Signal:
         x, u, axis, b, wn = self.base, self.rows, self.axis, self.b, self.w * self.n
         squares = self.w * wn
         own, added = Totals(b * b, b, b), Totals(squares, wn, np.sqrt(squares))  # no row goes to two places
         together = 2 * x.mean * u.mean * np.array([np.mean(b * wn), apart(b, wn)])
-        K = transform(x.K, axis, own.matrix()) + transform(u.K, axis, added.matrix())
+        K = transform(x.K, axis, own.matrix()) + self._rows(added.matrix())
         K += together.reshape(2, *(1,) * (x.ndim - 1 - axis))
         return Signal(x.shape, float(np.mean(b)) * x.mean + float(np.mean(wn)) * u.mean, K, placed=self)
 
+    def _rows(self, matrix: Array) -> Array:
+        """Of pairs of different rows those at one place have a moment of their own, and the others what is left."""
+        u, axis = self.rows, self.axis
+        if self.inside is None:
+            return transform(u.K, axis, matrix)
+        pairs, together = u.shape[axis] * (u.shape[axis] - 1.0), float(self.n @ (self.n - 1.0))
+        alone, any_two = K_axes.same(u.K, axis), K_axes.different(u.K, axis)
+        near = K_axes.different(self.inside.K, axis)
+        far = (any_two * pairs - near * together) / max(pairs - together, 1.0)
+        made = [matrix[0, 0] * alone + matrix[0, 1] * near, matrix[1, 0] * alone + matrix[1, 1] * far]
+        return np.stack(made, axis=axis)
+
     def scaled(self, factor: Array) -> Signal:
         """With a factor per place."""
-        return Placed(self.base, self.rows, self.axis, self.n, self.b * factor, self.w * factor).signal()
+        return replace(self, b=self.b * factor, w=self.w * factor).signal()
 
 
 def per_place(node: Node, ctx: Context, fn: str, x: Signal) -> Signal | None:

@@ -170,6 +170,11 @@ def pushed(table: Array, base: int, sizes: Sequence[int], one: Layout, two: Layo
         root = Axis(base, number, n)
         g = chances(index_of(one, root), index_of(two, root), tuple(shape))
         table = g * table[0] + (1.0 - g) * table[1]
+    return different(table, shape)
+
+
+def different(table: Array, shape: Sequence[int]) -> Array:
+    """Tables of "the same or any other" index as those of "the same or a different one"."""
     table = np.array(np.broadcast_to(table, (2,) * len(shape)))
     for axis, n in enumerate(shape):  # apart = same / n + (1 - 1/n) different
         if n > 1:

@@ -14,15 +14,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..graph.along_axes import maps_of
-from ..graph.canonical.layout import Axis, Digit, Layout, Repeat, joined, of_base, split
+from ..graph.canonical.layout import Axis, Digit, Layout, Parts, Repeat, joined, of_base, split
 from ..graph.canonical.substitution import along, through
-from ..graph.graph import Node, Value
+from ..graph.features import labels
+from ..graph.graph import Constant, Node, Value
 from ..graph.roles import reduced_axes
+from ..graph.specs import spec_of
 from ..signal import axes as K_axes
 from ..signal.axis_maps import Windows, averaged_over
 from ..signal.profiles import Array
 from ..signal.signal import Signal
 from .extreme import slope_of_extreme
+from .functions import on_grid
 from .stencils import along_maps
 
 if TYPE_CHECKING:
@@ -38,6 +41,9 @@ class Part(NamedTuple):
 
 Form = list[Part] | None
 """None: nobody knows."""
+LARGEST_TABLE = 2**16
+SMALL = 1e-3
+"""Parts of a kernel so small beside the largest are left out."""
 FAR = 3.0
 """A divisor whose mean is fewer standard deviations from zero has no linear form."""
 
@@ -66,7 +72,15 @@ def _elementwise(joint: Joint, node: Node, view: Layout) -> Form:
     if len(data) == 1:
         slope = joint.slope(node.outputs[0], data[0][1])
         return None if slope is None else [_operand(node, data[0][1], view, slope)]
-    return None
+    numbers = [joint.mean(node, k) for k in range(len(node.inputs))]
+    signals = {k: joint.signal(x) for k, x in data}
+    law = on_grid(fn, tuple(node.attrs.get("params", ())), [signals.get(k, n) for k, n in enumerate(numbers)])
+    return [_operand(node, x, view, law.slope(k)) for k, (_, x) in enumerate(data)]
+
+
+def _affine(joint: Joint, node: Node, view: Layout) -> Form:
+    x = joint.operand(node, 0)
+    return [] if x is None else [_operand(node, x, view, joint.mean(node, 1))]
 
 
 def _quotient(joint: Joint, node: Node, view: Layout) -> Form:
@@ -96,24 +110,106 @@ def _same(joint: Joint, node: Node, view: Layout) -> Form:
     return [] if x is None else [_operand(node, x, view, 1.0)]
 
 
+def _triangle(joint: Joint, node: Node, view: Layout) -> Form:
+    """The share of the places that is kept."""
+    x, (rows, columns) = joint.operand(node, 0), node.outputs[0].shape[-2:]
+    kept = (np.tril if node.attrs["lower"] else np.triu)(np.ones((rows, columns)), node.attrs.get("diagonal", 0))
+    return None if x is None else [_operand(node, x, view, float(kept.mean()))]
+
+
+def _shuffle(joint: Joint, node: Node, view: Layout) -> Form:
+    """Entries that went nobody knows where along an axis: any place of it."""
+    x, axes = joint.operand(node, 0), [axis for _, axis, _ in node.attrs.get("moves") or ()]
+    return None if x is None or not axes else [_operand(node, x, view, 1.0, *axes)]
+
+
 def _gather(joint: Joint, node: Node, view: Layout) -> Form:
     """Rows that indices pick are, for whatever does not know the indices, any rows."""
     x, out, axis = joint.operand(node, 0), node.outputs[0], node.attrs["axis"]
     if x is None:
         return []
+    if joint.is_placed(x):  # the sum of a group, for each of its members
+        return None
     added = len(out.shape) - (len(x.shape) - 1)
     places = [*range(axis), *[None] * added, *range(axis + 1, len(x.shape))]
     return [Part(1.0, along(view, out, x, places))]
 
 
-def _matmul(joint: Joint, node: Node, view: Layout) -> Form:
-    """sum_k a_ik b_kj is n E[b] times the mean of a over k, and the other way round."""
-    a, b, rank = joint.operand(node, 0), joint.operand(node, 1), len(node.outputs[0].shape)
-    if a is None or b is None or len(a.shape) < 2 or len(b.shape) < 2 or max(len(a.shape), len(b.shape)) != rank:
+def _scatter(joint: Joint, node: Node, view: Layout) -> Form:
+    """Sums of rows of a table, picked and placed by known indices: its own row as often as an edge leads back."""
+    base, update, places = joint.operand(node, 0), joint.operand(node, 1), node.attrs.get("places")
+    picked = None if update is None or places is None else joint.story.producer(update.id)
+    if base is None or picked is None or not spec_of(picked.op).picks or node.attrs["kind"] != "sum":
         return None
-    n = a.shape[-1]
-    return [_operand(node, a, view, n * joint.mean(node, 1), rank - 1),
-            _operand(node, b, view, n * joint.mean(node, 0), rank - 2)]  # fmt: skip
+    x, axis, indices = picked.inputs[0], node.attrs["axis"], picked.inputs[1]
+    rows = indices.array() if isinstance(indices, Constant) else None
+    if not isinstance(x, Value) or rows is None or x.shape != base.shape or picked.attrs["axis"] != axis:
+        return None
+    n, counts = base.shape[axis], node.attrs["counts"]
+    own = float(np.sum(rows == np.asarray(places))) / n
+    other = (rows.size / n - own) / max(n - 1, 1)
+    start = 1.0 if node.attrs.get("include_self") else float(np.mean(np.asarray(counts) == 0))
+    return [_operand(node, base, view, start), *_mixed(node, view, x, axis, own - other, other * n)]
+
+
+def _product(joint: Joint, node: Node, view: Layout) -> Form:
+    """sum_k a_ik b_kj is n E[b] times the mean of a over k, and the other way round. Of one operand: its sums."""
+    operands, out = [joint.operand(node, k) for k in range(len(node.inputs))], node.outputs[0]
+    if any(x is None or not x.shape for x in operands) or len(operands) > 2:
+        return None
+    names, made = labels(node)
+    sizes = {c: n for text, x in zip(names, operands, strict=True) if x for c, n in zip(text, x.shape, strict=True)}
+    gone = prod(n for c, n in sizes.items() if c not in made)
+    parts = []
+    for k, (text, x) in enumerate(zip(names, operands, strict=True)):
+        if x is None or len(set(text)) < len(text):
+            return None
+        others = prod(joint.mean(node, j) for j in range(len(operands)) if j != k)
+        axes = {Axis(out.id, at, n): _whole(x, text.index(c)) if c in text else None
+                for at, (c, n) in enumerate(zip(made, out.shape, strict=True)) if n > 1}  # fmt: skip
+        parts.append(Part(gone * others, through(view, x.id, axes)))
+    return parts
+
+
+def _whole(x: Value, axis: int) -> Parts | None:
+    n = x.shape[axis]
+    return (Digit(Axis(x.id, axis, n), 1, n),) if n > 1 else None
+
+
+def _constant_weight(joint: Joint, node: Node, view: Layout) -> Form:
+    """A weight whose values are known, along the last axis."""
+    x, w = joint.operand(node, 0), node.inputs[1]
+    array = w.array() if isinstance(w, Constant) and prod(w.shape) <= LARGEST_TABLE and len(w.shape) == 2 else None
+    if x is None or array is None:
+        return None
+    maps = {len(x.shape) - 1: Windows.dense(np.asarray(array, float))}
+    return [Part(*one) for one in along_maps(node, x, view, maps)]
+
+
+def _constant_kernel(joint: Joint, node: Node, view: Layout) -> Form:
+    """A convolution with a kernel whose values are known, the mean over its channels: a sum of products of maps along
+    its axes (singular vectors). Channels by themselves, or all of a group."""
+    x, w, a = joint.operand(node, 0), node.inputs[1], node.attrs
+    array = w.array() if isinstance(w, Constant) and prod(w.shape) <= LARGEST_TABLE else None
+    channel, spatial = a["x_axes"][1], a["x_axes"][2:]
+    if x is None or array is None or a.get("transposed") or not 0 < len(spatial) < 3:
+        return None
+    out, inner = (node.outputs[0].shape[channel], array.shape[a["w_axes"][1]])
+    kernel = np.asarray(array, float).transpose(a["w_axes"]).mean(axis=(0, 1)) * inner
+    rows, scales, columns = np.linalg.svd(kernel.reshape(kernel.shape[0], -1), full_matrices=False)
+    alone = inner == 1 and out == x.shape[channel]
+    parts = []
+    for u, scale, v in zip(rows.T, scales, columns, strict=True):
+        if scale <= SMALL * scales[0]:
+            break
+        maps = {} if alone else {channel: Windows.dense(np.full((out, x.shape[channel]), 1.0 / x.shape[channel]))}
+        for k, (axis, weights) in enumerate(zip(spatial, (scale * u, v), strict=False)):
+            taps = np.arange(node.outputs[0].shape[axis])[:, None] * a["stride"][k] - a["padding"][k][0]
+            taps = taps + np.arange(weights.size) * a["dilation"][k]
+            live = (taps >= 0) & (taps < x.shape[axis])
+            maps[axis] = Windows(np.where(live, taps, 0), live * (weights if len(spatial) > 1 else weights * v[0]))
+        parts += [Part(*one) for one in along_maps(node, x, view, maps)]
+    return parts
 
 
 def _attention(joint: Joint, node: Node, view: Layout) -> Form:
@@ -280,7 +376,9 @@ def _unfold(joint: Joint, node: Node, view: Layout) -> Form:
 
 FORMS: Mapping[str, Callable[[Joint, Node, Layout], Form]] = {
     "elementwise": _elementwise, "identity": _same, "dropout": _same, "where": _where, "masked_fill": _masked,
-    "gather": _gather, "matmul": _matmul, "attention": _attention, "reduce": _reduce, "normalize": _normalize,
+    "affine": _affine, "scatter": _scatter, "triangle": _triangle, "shuffle": _shuffle, "linear": _constant_weight,
+    "conv": _constant_kernel, "gather": _gather, "matmul": _product, "einsum": _product, "attention": _attention,
+    "reduce": _reduce, "normalize": _normalize,
     "softmax": _softmax, "cumulative": _cumulative, "max_pool": _max_pool, "unfold": _unfold, "lp_pool": _lp_pool,
     **dict.fromkeys(("average_pool", "interpolate", "pad"), _along_axes),
 }  # fmt: skip

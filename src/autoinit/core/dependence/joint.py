@@ -19,15 +19,16 @@ from ..gaussian.expression import apply
 from ..graph.canonical.layout import Axis, Digit, Layout, of_base
 from ..graph.canonical.moves import part_of
 from ..graph.canonical.pieces import Pieces, pieces_of, resolved
-from ..graph.canonical.substitution import Lost, along, through
+from ..graph.canonical.substitution import Lost, Unfollowed, along, through
 from ..graph.graph import Node, Value
 from ..graph.roles import feature_axis
 from ..graph.specs import spec_of
 from ..signal import axes as K_axes
 from ..signal.signal import Signal
-from .coincidence import pushed
+from .coincidence import chances, different, index_of, pushed
 from .forms import FORMS
 from .functions import covariance_of_functions, moment_together
+from .stencils import TAPS, taps_of
 from .story import Story
 
 Array = NDArray[np.float64]
@@ -47,6 +48,16 @@ class Joint:
     def covariance(self, one: Value, two: Value, shape: Sequence[int]) -> Array | None:
         """cov(u_i, v_j) for every pattern of a shape that both broadcast to; None where it cannot be told."""
         return self._asked(self.view(one, len(shape)), self.view(two, len(shape)), tuple(shape))
+
+    def unfollowed(self, one: Value, two: Value, shape: Sequence[int]) -> str:
+        """The op that keeps a covariance from being told, though both are made of the same; nothing if none does."""
+        try:
+            self.between(self.view(one, len(shape)), self.view(two, len(shape)), tuple(shape))
+        except Unfollowed as error:
+            return str(error)
+        except (ValueError, RecursionError):
+            pass
+        return ""
 
     def across(self, one: Value, two: Value, axis: int) -> Array | None:
         """`covariance` averaged over all pairs of places along an axis, which may be longer in one of them."""
@@ -178,22 +189,25 @@ class Joint:
         if spec_of(node.op).joins:
             return self._by_pieces(node, a, b, shape)
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
-        if form is None:
-            raise Lost
+        if form is None and not self.story.roots(a.base) & self.story.roots(b.base):
+            return nothing
+        if form is None:  # entries that went elsewhere hardly ever meet themselves
+            raise Lost if spec_of(node.op).moves and node.op not in FORMS else Unfollowed(node.label or node.op)
         return self._summed([(coefficient, view) for coefficient, view in form if coefficient], b, shape)
 
     def _summed(self, terms: Sequence[tuple[float, Layout]], b: Layout, shape: tuple[int, ...]) -> Array:
         """The covariance of a linear form: a term that cannot be told counts as independent, if others can be."""
-        total, lost = np.zeros((2,) * len(shape)), 0
+        total, lost, why = np.zeros((2,) * len(shape)), 0, Lost()
         for coefficient, view in terms:
             try:
                 total = total + coefficient * self.between(self.down(view), b, shape)
-            except Lost:
+            except Lost as error:
                 if self._steps > MOST_STEPS:
                     raise
                 lost += 1
+                why = error if isinstance(error, Unfollowed) else why
         if terms and lost == len(terms):
-            raise Lost
+            raise why
         return total
 
     def source(self, base: int) -> Value | None:
@@ -212,6 +226,29 @@ class Joint:
         node = self.story.producer(value)
         data = self.data(node) if node is not None and spec_of(node.op).pointwise else []
         return data[0][1] if len(data) == 1 else None
+
+    def is_factor(self, x: Value, product: Value) -> bool:
+        """Whether x is a factor of a product of pairs: x^T x meets x."""
+        at = self.source(self.view(product, 0).base)
+        node = None if at is None else self.story.producer(self.down(self.view(at, 0)).base)
+        if node is None or not spec_of(node.op).pairs or self.story.weights_of(node):
+            return False
+        return any(self.view(factor, 0).base == self.view(x, 0).base for _, factor in self.data(node))
+
+    def source_argument(self, value: Value) -> Value:
+        """The value of the same shape that one is a function of, entry by entry, in the same view of a source."""
+        x = self.argument(value.id)
+        while x is not None and x.shape == value.shape and self.signal(x).source is self.signal(value).source:
+            value, x = x, self.argument(x.id)
+        return value
+
+    def is_placed(self, value: Value) -> bool:
+        """Whether a value is a function of sums of rows at known places, alone or times a table."""
+        node = self.story.producer(value.id)
+        while node is not None and spec_of(node.op).pointwise:
+            made = [x for _, x in self.data(node) if self.story.producer(x.id) is not None]
+            node = self.story.producer(made[0].id) if len(made) == 1 else None
+        return node is not None and node.attrs.get("places") is not None
 
     def is_share(self, value: Value) -> bool:
         at = self.source(self.view(value, len(value.shape)).base)
@@ -252,10 +289,18 @@ class Joint:
         u, v = self.signal(x), self.signal(y)
         if u.second <= 0.0:
             return nothing
+        gain, other_view = self.signal(out).second / u.second, _of(a.base, b, out.shape)
+        taps = list(zip(taps_of(node, x, a), taps_of(other, y, b), strict=True)) if node.op in TAPS else []
+        if len(taps) > 1 and a != other_view:  # other places: the same tap reads places that are as far apart
+            wide = (*shape, x.shape[axis])
+            pairs = [self.between(self.down(one), self.down(two), wide).take(0, axis=-1) for one, two in taps]
+            root = Axis(a.base, axis, out.shape[axis])
+            alike = chances(index_of(a, root), index_of(other_view, root), shape)
+            return np.asarray(gain * different(alike, shape) * (np.mean(pairs, axis=0) + u.mean * v.mean))
         inner = self.between(self.view(x, u.ndim), self.view(y, v.ndim), u.shape) + u.mean * v.mean
-        alike = np.take(inner, 0, axis=axis) * (self.signal(out).second / u.second)
+        alike = np.take(inner, 0, axis=axis) * gain
         table = np.stack([alike, np.zeros_like(alike)], axis=axis)
-        return pushed(table, a.base, out.shape, a, _of(a.base, b, out.shape), shape)
+        return pushed(table, a.base, out.shape, a, other_view, shape)
 
     def _by_pieces(self, node: Node, whole: Layout, other: Layout, shape: tuple[int, ...]) -> Array:
         """cov([a, b, ...], v) is cov(a, its part of v), cov(b, ...): of a size s of n as much as s/n tells, and of two

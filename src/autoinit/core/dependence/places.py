@@ -13,9 +13,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..graph.axes_followed import axes_followed
 from ..graph.cuts import cuts_of
 from ..graph.graph import Constant, Node, Value
+from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.signal import Signal, constant
 from .run import Run
@@ -32,6 +36,14 @@ class Cut(NamedTuple):
     axis: int
     start: int
     stop: int
+    rows: tuple[int, ...] = ()
+    """These places instead; the others are 0 and their number."""
+
+    def along(self, value: int, axis: int, shift: int) -> Cut:
+        """The same of an operand, of which this is a part from `shift` on."""
+        if self.rows:
+            return Cut(value, axis, 0, self.stop, tuple(row + shift for row in self.rows))
+        return Cut(value, axis, self.start + shift, self.stop + shift)
 
 
 class Step(NamedTuple):
@@ -108,14 +120,17 @@ class Places:
         return story if not open_cuts and any(step.is_piece for step in story.values()) else {}
 
     def _step(self, cut: Cut) -> Step:
-        column = self.unlike.part(*cut)
+        column = None if cut.rows else self.unlike.part(*cut[:4])
         if column is not None:
             return Step((), lambda: column, is_piece=True)
-        average = Step((), lambda: self._sliced(self.run.signals[cut.value], *cut[1:]))
+        average = Step((), lambda: self._sliced(self.run.signals[cut.value], *cut[1:4]))
         if cut.value not in self.producer:
             return average
         _, node, k = self.producer[cut.value]
-        inside = PUT_TOGETHER[node.op](node, cut) if node.op in PUT_TOGETHER else None
+        picked = _rows_picked(node, cut)
+        if picked is not None:
+            return Step((), lambda: self._picked(node, cut, picked), is_piece=True)
+        inside = PUT_TOGETHER[node.op](node, cut) if node.op in PUT_TOGETHER and not cut.rows else None
         if inside is not None:
             return Step((), lambda: self._piece(node, cut, *inside), is_piece=True)
         axes = axes_followed(node, k, cut.axis)
@@ -124,7 +139,7 @@ class Places:
         cuts = cuts_of(node)
         begin = cuts[k].start if cuts and cuts[k].axis == cut.axis and not cuts[k].goes else None
         shift = begin or 0
-        needs = [Cut(ref.id, axis, cut.start + shift, cut.stop + shift)
+        needs = [cut.along(ref.id, axis, shift)
                  if isinstance(ref, Value) and axis is not None and ref.id in self.run.signals else None
                  for ref, axis in zip(node.inputs, axes, strict=True)]  # fmt: skip
         whole = needs[0] if begin is not None else None
@@ -142,6 +157,14 @@ class Places:
         assert signal is not None
         stacked = signal.ndim < len(shape)
         return self._reshape(signal, shape) if stacked else self._sliced(signal, cut.axis, start, stop)
+
+    def _picked(self, node: Node, cut: Cut, rows: NDArray[np.int64]) -> Signal:
+        """Rows of a table, two of which are the same one as often as it is there."""
+        signal, again = self.run.signal(node, 0), np.unique(rows, return_counts=True)[1]
+        assert signal is not None
+        chance = np.array([1.0, float(again @ (again - 1)) / max(rows.size * (rows.size - 1), 1)])
+        shape = tuple(rows.size if a == cut.axis else n for a, n in enumerate(node.outputs[0].shape))
+        return self._rule("gather", {"axis": cut.axis, "chance": chance}, signal, shape)
 
     def _again(self, node: Node, k: int, cut: Cut, axes: Sequence[int | None], needs: Sequence[Cut | None]) -> Signal:
         """The op on parts of its operands."""
@@ -173,7 +196,7 @@ class Places:
             return signal
         table = ref.array() if self.unlike.axis and isinstance(ref, Constant) else None
         if table is not None:
-            return from_array(table[(slice(None),) * axis + (slice(cut.start, cut.stop),)])
+            return from_array(table[(slice(None),) * axis + (list(cut.rows) or slice(cut.start, cut.stop),)])
         return self._sliced(signal, axis, cut.start, cut.stop)
 
     def _sliced(self, signal: Signal, axis: int, start: int, stop: int) -> Signal:
@@ -215,6 +238,13 @@ def _in_joined(node: Node, cut: Cut) -> Inside:
             return slot, cut.start - at, cut.stop - at
         at += n
     return None
+
+
+def _rows_picked(node: Node, cut: Cut) -> NDArray[np.int64] | None:
+    """Which rows of a table the places of a cut are, if an op picks them by known indices."""
+    indices = node.inputs[1] if cut.rows and spec_of(node.op).picks and node.attrs["axis"] == cut.axis else None
+    table = indices.array() if isinstance(indices, Constant) and len(indices.shape) == 1 else None
+    return None if table is None else np.asarray(table, np.int64)[list(cut.rows)]
 
 
 PUT_TOGETHER: dict[str, Callable[[Node, Cut], Inside]] = {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.along_axes import Maps, maps_of
 from ..graph.canonical.layout import Digit
 from ..graph.canonical.substitution import Lost
 from ..graph.graph import Node, Value
 from ..signal.signal import Signal
+from .chains import chained
 from .joint import Joint
 from .statistics import Statistic, statistic_of
 
@@ -34,6 +36,11 @@ class Relations:
         asked = self._operands(slot, other)
         return None if asked is None else asked[0].covariance(*asked[1:], shape or self._node.outputs[0].shape)
 
+    def unfollowed(self, slot: int, other: int) -> str:
+        """The op because of which nobody can tell how two operands that are made of the same vary together."""
+        asked = self._operands(slot, other)
+        return "" if asked is None else asked[0].unfollowed(*asked[1:], self._node.outputs[0].shape)
+
     def of_squares(self, slot: int, other: int) -> Array | None:
         """cov(u_i^2, v_j^2) over the shape of the output."""
         asked = self._operands(slot, other)
@@ -43,6 +50,12 @@ class Relations:
         """Whether one of two operands is a function of shares (a softmax)."""
         asked = self._operands(slot, other)
         return asked is not None and any(asked[0].is_share(value) for value in asked[1:])
+
+    def chained(self, x: Signal) -> tuple[Signal, Maps]:
+        """What the first of the maps along axes that end in this node is given, and all of them in one."""
+        if self._joint is None:
+            return x, maps_of(self._node, x.shape)
+        return chained(self._joint, self._node, x)
 
     def across(self, slot: int, other: int, axis: int) -> Array | None:
         """The same for operands of their own lengths along an axis, averaged over all pairs of places there."""
@@ -54,11 +67,17 @@ class Relations:
         asked = self._operands(slot, other)
         if asked is None:
             return False
-        found = asked[0].by_label(*asked[1:], equation.split("->")[0].split(","))
+        joint, one, two = asked
+        left, right = equation.split("->")[0].split(",")
+        free = [[c for c in text if c not in other] for text, other in ((left, right), (right, left))]
+        paired = right.translate(str.maketrans(dict(zip(free[1], free[0], strict=False))))  # places that are the same
+        found = joint.by_label(one, two, (left, paired)) if len(free[0]) == len(free[1]) else None
+        found = joint.by_label(one, two, (left, right)) if found is None else found
         if found is None:  # or a factor has no signal yet: a weight in the making
             return False
-        u, v = (asked[0].signal(value) for value in asked[1:])
-        return bool(np.any(np.abs(found) > SLIGHT * (u.variance * v.variance) ** 0.5))
+        u, v = (joint.signal(value) for value in (one, two))
+        slight = SLIGHT * (u.variance * v.variance) ** 0.5
+        return bool(np.any(np.abs(found) > slight)) or joint.is_factor(one, two) or joint.is_factor(two, one)
 
     def statistic(self, slot: int, other: int, law: Signal) -> Statistic | None:
         """What operand `slot`, with this signal, is a statistic of, if that is the other one."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..graph.canonical.form import key_of
 from ..graph.graph import Node, Reference, Value
+from ..graph.roles import feature_axis
 from ..graph.specs import spec_of
 from ..signal.measured import from_array
 from ..signal.profiles import Profiles
@@ -106,7 +107,9 @@ class Retrace:
             if columns is not None:
                 drawn[leaf.id] = columns.sample(rng)
             else:
-                drawn[leaf.id] = complex_sample(signal, rng) if complex_value else sample(signal, rng)
+                axis = None if node is None else feature_axis(node)
+                made = complex_sample(signal, rng) if complex_value else sample(signal, rng, features=axis)
+                drawn[leaf.id] = made
         return drawn[leaf.id]
 
 

@@ -8,6 +8,7 @@ not have is spread evenly. Borders are averaged in. A map without a steady step 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,8 @@ from ..graph.graph import Node, Value
 from ..signal.axis_maps import Windows
 
 MOST_OFFSETS = 3
+TAPS = ("conv",)
+"""Ops whose weights meet several places at once."""
 
 
 class Shift(NamedTuple):
@@ -78,3 +81,27 @@ def _step(windows: Windows) -> float:
     steady = float(round(step)) if step >= 0.75 else 1.0 / round(1.0 / step) if step > 0.0 else 0.0
     beside = centres - steady * np.arange(len(seen))
     return steady if np.mean(np.abs(beside - np.median(beside)) <= 1.0) > 0.5 else 0.0
+
+
+def taps_of(node: Node, x: Value, view: Layout) -> list[Layout]:
+    """A view of what a convolution makes: for each tap of the kernel the view of x that it reads, around a circle; the
+    channels of x are one more axis behind the others."""
+    a, out = node.attrs, node.outputs[0]
+    (_, channel, *spatial), kernel = a["x_axes"], node.inputs[1].shape  # type: ignore[union-attr]
+    if a.get("transposed") or any(out.shape[k] > x.shape[k] or out.shape[k] == 1 < x.shape[k] for k in spatial):
+        return []
+    made = []
+    for taps in product(*(range(kernel[k]) for k in a["w_axes"][2:])):
+        axes: dict[Axis, Parts | None] = {}
+        fixed = NONE
+        for k, (n, m) in enumerate(zip(x.shape, out.shape, strict=True)):
+            parts: Parts | None = (Digit(Axis(x.id, k, n), 1, n),) if n > 1 else ()
+            if k in spatial and parts:
+                at = spatial.index(k)
+                parts, still = cut(parts, taps[at] * a["dilation"][at] - a["padding"][at][0], a["stride"][at], m)
+                fixed = with_still(fixed, still)
+            if m > 1:
+                axes[Axis(out.id, k, m)] = None if k == channel else parts
+        seen, n = through(view, x.id, axes, fixed), x.shape[channel]
+        made.append(seen.with_axis(len(seen.axes), (Digit(Axis(x.id, channel, n), 1, n),) if n > 1 else ()))
+    return made

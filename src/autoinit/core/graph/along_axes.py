@@ -123,6 +123,9 @@ AVERAGING: Mapping[str, Callable[[Node, Shape], Maps]] = {
     "average_pool": _average, "lp_pool": _average, "max_pool": _any, "interpolate": _resampled, "pad": _padded,
 }  # fmt: skip
 
+CHAINED = {"average_pool": "mean", "interpolate": "mean", "max_pool": "max"}
+"""Of which ops several in a row are one, and of which kind."""
+
 
 def maps_of(node: Node, shape: Shape) -> Maps:
     """The maps of an op with an input of a shape, by axis; of extremes those of an entry that may be the one."""

@@ -19,6 +19,7 @@ this size can have, negative correlations (a centred axis) included.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -29,15 +30,28 @@ from . import axes as K_axes
 from .profiles import Array
 from .signal import Signal
 
+MOST_PRODUCTS = 2**27
+"""Directions are drawn for arrays of so many entries times directions at most."""
 
-def sample(signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None) -> NDArray[np.float64]:
+
+def sample(
+    signal: Signal, rng: np.random.Generator, sizes: Mapping[int, int] | None = None, features: int | None = None
+) -> NDArray[np.float64]:
     """One array with the moments of `signal`; `sizes` overrides the length of some axes.
 
-    The Gaussian source is drawn, scaled by its position profiles, and the signal's function applied to it.
+    The Gaussian source is drawn, scaled by its position profiles, and the signal's function applied to it. Entries
+    along the axis `features` are mixtures of as many directions as the tensor really has (`deficiency`).
     """
     shape = tuple((sizes or {}).get(axis, n) for axis, n in enumerate(signal.shape))
     source = signal.source
-    drawn = gaussian_array(source.mean, source.covariance, shape, rng)
+    width = round(1.0 / source.deficiency) if source.deficiency > 0.0 and source.mean == 0.0 else 0
+    if features is not None and width > 0 and width * prod(shape) <= MOST_PRODUCTS:
+        few = tuple(width if axis == features else n for axis, n in enumerate(shape))
+        mixture = rng.standard_normal((width, shape[features])) / width**0.5
+        drawn = np.moveaxis(gaussian_array(0.0, source.covariance, few, rng), features, -1) @ mixture
+        drawn = np.moveaxis(drawn, -1, features)
+    else:
+        drawn = gaussian_array(source.mean, source.covariance, shape, rng)
     for axis, profile in enumerate(source.profiles):
         if profile is not None and len(profile) == shape[axis]:
             along = [1] * len(shape)

@@ -91,9 +91,9 @@ def _mixed(
 ) -> tuple[float, float, Array]:
     """For a bounded function, no power law: E f over three points of r, taken as Gamma with variance V(0).
 
-    That is the law of |x|²/n for n Gaussian entries, V(0) = 2/n. With c_j the coefficients of E[f | r] in its orthogonal
-    polynomials (Laguerre), E[f f'] gains c_1² q + c_2² q², q(S) = V(S)/V(0), and what is left of the covariances counts
-    as much as what is left of the variance. No rare draw makes these means.
+    That is the law of |x|²/n for n Gaussian entries, V(0) = 2/n. With c_j the coefficients of E[f | r] in its
+    orthogonal polynomials (Laguerre), E[f f'] gains c_1² q + c_2² q², q(S) = V(S)/V(0), and what is left of the
+    covariances counts as much as what is left of the variance. No rare draw makes these means.
     """
     at, own = moments
     V = np.clip(V, -0.9, OF_ONE)

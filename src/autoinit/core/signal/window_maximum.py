@@ -51,6 +51,16 @@ class Window:
         common = np.where(shift % dilation == 0, np.maximum(size - shift // dilation, 0), 0) / size
         return cls(axis, live.sum(axis=1), common, weights / max(weights.sum(), 1.0))
 
+    @classmethod
+    def of(cls, axis: int, taps: NDArray[np.int64], live: NDArray[np.bool_]) -> Window:
+        """Any windows: `taps` (outputs, window) where `live`; what is there twice counts once."""
+        held = np.zeros((len(taps), 1 + int(taps.max(initial=0))))
+        held[np.arange(len(taps))[:, None].repeat(taps.shape[1], axis=1)[live], taps[live]] = 1.0
+        sizes = held.sum(axis=1)
+        common = (held @ held.T / max(float(sizes.mean()), 1.0))[np.triu_indices(len(taps), 1)]
+        shares, numbers = np.unique(np.round(np.append(common, [] if common.size else 0.0), 6), return_counts=True)
+        return cls(axis, sizes.astype(np.int64), np.minimum(shares, 1.0), numbers / numbers.sum())
+
     @property
     def size(self) -> float:
         """Live entries, on average over the places."""

@@ -45,6 +45,9 @@ class Given:
     def related(self, node: Node, slot: int, other: int) -> bool:
         return False
 
+    def of_rows(self, node: Node, slot: int, axis: int, rows: tuple[int, ...]) -> Signal | None:
+        return None
+
     def doubt(self, why: str) -> None:
         """There is no sample of a weight that is not decided yet."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...errors import RuleError, UserRuleError
 from ..dependence import Joint
-from ..dependence.places import Places
+from ..dependence.places import Cut, Places
 from ..dependence.relations import Relations
 from ..dependence.sampling_fallback import Retrace
 from ..dependence.story import Story
@@ -204,6 +204,11 @@ class Propagation(Operands):
 
     def related(self, node: Node, slot: int, other: int) -> bool:
         return self.retrace.related(node.inputs[slot], node.inputs[other])
+
+    def of_rows(self, node: Node, slot: int, axis: int, rows: tuple[int, ...]) -> Signal | None:
+        ref = node.inputs[slot]
+        known = isinstance(ref, Value) and not self.rules.project
+        return self.places.part(Cut(ref.id, axis, 0, len(rows), rows)) if known else None  # type: ignore[union-attr]
 
     def doubt(self, why: str) -> None:
         self._doubt = why

@@ -15,6 +15,10 @@ class Lost(ValueError):
     """Nobody can say where entries come from, or how two values vary together."""
 
 
+class Unfollowed(Lost):
+    """An op is on the way of which nobody knows how much its output has in common with what goes in."""
+
+
 def through(view: Layout, base: int, axes: Axes, fixed: Fixed = NONE) -> Layout:
     """The view as one of the operand `base`, of which the digits `fixed` stand still."""
     made = tuple(

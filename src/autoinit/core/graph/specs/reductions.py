@@ -41,6 +41,7 @@ REDUCTIONS = (
     OpSpec("scatter", "what is made of the rows that go to a place; the base where none does", UPDATE, (
         AXIS, Attribute("kind", ("sum", "mean", "max", "min", "prod"), "how"),
         Attribute("counts", ANYTHING, "rows per place (None: at random)", None),
+        Attribute("places", ANYTHING, "to which each row goes (None: nobody knows)", None),
         Attribute("include_self", FLAG, "the base counts too (sum, mean)", False),
     )),
 )  # fmt: skip

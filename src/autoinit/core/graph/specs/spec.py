@@ -166,6 +166,11 @@ class OpSpec:
         return f"{self.name}({', '.join(names)})"
 
     @property
+    def picks(self) -> bool:
+        """Takes rows of data."""
+        return self.indexed and self.moves
+
+    @property
     def layer(self) -> bool:
         """Contracts data with a weight of its own."""
         return bool(self.weights) and not self.indexed and not self.labelled

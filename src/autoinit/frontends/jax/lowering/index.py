@@ -119,11 +119,12 @@ def scatter(call: Call) -> None:
         rows = tuple(a for a in range(len(update.shape)) if a not in numbers.update_window_dims)
         order = list(numbers.update_window_dims)
         order[axis:axis] = rows
-        counts = None
+        counts = places = None
         if known is not None:
-            counts = np.bincount(known.reshape(-1) % base.shape[axis], minlength=base.shape[axis]).astype(float)
+            places = known.reshape(-1) % base.shape[axis]
+            counts = np.bincount(places, minlength=base.shape[axis]).astype(float)
         call.emit("scatter", [base, call.permuted(update, tuple(order))], axis=axis, kind="sum", include_self=True,
-                  counts=counts)  # fmt: skip
+                  counts=counts, places=places)  # fmt: skip
         return
     share = min(prod(update.shape) / max(prod(base.shape), 1), 1.0)
     if kind == "sum":

@@ -140,11 +140,12 @@ def segment_sum(call: Call) -> None:
     n = shape_of(out)[0]
     base = np.zeros((1,) * len(out.shape))
     ids = known_array(call, call["segment_ids"])
-    counts = None
+    counts = places = None
     if ids is not None and ids.size:
-        counts = np.bincount(ids.reshape(-1).astype(int) % n, minlength=n).astype(float)
+        places = ids.reshape(-1).astype(int) % n
+        counts = np.bincount(places, minlength=n).astype(float)
     (zeros,) = call.emit("expand", [base], [shape_of(out)])
-    call.emit("scatter", [zeros, data], axis=0, kind="sum", counts=counts)
+    call.emit("scatter", [zeros, data], axis=0, kind="sum", counts=counts, places=places)
 
 
 @keras_op("OneHot", "MultiHot")

@@ -36,7 +36,7 @@ def accumulate(call: Call) -> None:
     if alpha != 1.0:
         (update,) = call.emit("elementwise", [update, alpha], [tuple(update.shape)], fn="mul")  # type: ignore[union-attr]
     call.emit("scatter", [base, update], [call.outputs[0]], axis=axis, kind="sum", include_self=True,
-              counts=_rows_per_place(known, base.shape[axis], axis))  # fmt: skip
+              **_rows(known, base.shape[axis], axis))  # fmt: skip
 
 
 @aten("scatter_reduce", "index_reduce", "scatter")
@@ -50,12 +50,12 @@ def reduce(call: Call) -> None:
         return
     index = sample_of(call.tracer, call["index"])
     own = bool(call.get("include_self", True))
-    counts = _rows_per_place(index, base.shape[axis], axis)
+    rows = _rows(index, base.shape[axis], axis)
     if not own or kind in ("sum", "mean"):
-        call.emit("scatter", [base, update], axis=axis, kind=kind, counts=counts, include_self=own)
+        call.emit("scatter", [base, update], axis=axis, kind=kind, include_self=own, **rows)
         return
     empty: Any = torch.ones(base.shape) if kind == "prod" else base
-    (made,) = call.emit("scatter", [empty, update], [tuple(base.shape)], axis=axis, kind=kind, counts=counts)
+    (made,) = call.emit("scatter", [empty, update], [tuple(base.shape)], axis=axis, kind=kind, **rows)
     call.emit("elementwise", [base, made], fn=COMBINED[kind])
 
 
@@ -80,9 +80,8 @@ def index_put(call: Call) -> None:
     used = [k for k, i in enumerate(indices) if i is not None]
     one = len(used) == 1 and indices[used[0]].dtype is not torch.bool and indices[used[0]].dim() == 1
     if call.get("accumulate", False) and one and _fits(base, update, used[0]):
-        counts = _rows_per_place(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
-        call.emit("scatter", [base, update], [call.outputs[0]], axis=used[0], kind="sum", include_self=True,
-                  counts=counts)  # fmt: skip
+        rows = _rows(sample_of(call.tracer, indices[used[0]]), base.shape[used[0]], used[0])
+        call.emit("scatter", [base, update], [call.outputs[0]], axis=used[0], kind="sum", include_self=True, **rows)
     elif call.get("accumulate", False) or len(used) != 1 or not _put_between(call, used[0]):
         write(call)
 
@@ -116,9 +115,10 @@ def _fits(base: torch.Tensor, update: Any, axis: int) -> bool:
     return all(m == n for a, (m, n) in enumerate(zip(base.shape, update.shape, strict=True)) if a != axis)
 
 
-def _rows_per_place(index: Any, places: int, axis: int) -> Any:
-    """How many rows go to each place, by the first column of the indices; None if they are not known."""
+def _rows(index: Any, places: int, axis: int) -> dict[str, Any]:
+    """Where rows go, by the first column of the indices, and how many to each place; None if that is not known."""
     if index is None or index.numel() == 0:
-        return None
+        return {"counts": None}
     rows = index.movedim(axis, 0).reshape(index.shape[axis], -1)[:, 0] if index.dim() > 1 else index
-    return np.bincount(rows.numpy() % places, minlength=places).astype(float)
+    known = rows.numpy() % places
+    return {"counts": np.bincount(known, minlength=places).astype(float), "places": known}
