@@ -152,6 +152,129 @@ def test_looks_through_moves_dropout_gates_numbers_and_gains(gate: Callable[[Ten
     assert autoinit.plan(net, SHAPE, residual="zero", warn=False)["a.weight"].action == "zero"
 
 
+def rms(x: Tensor) -> Tensor:
+    return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def rms_of_doubles(x: Tensor) -> Tensor:
+    x = x.double()
+    return ((x * x).mean(-1, keepdim=True) + 1e-6).rsqrt() * x
+
+
+def divided_by_its_size(x: Tensor) -> Tensor:
+    return x / x.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+
+
+def centred(x: Tensor) -> Tensor:
+    y = x - x.mean(-1, keepdim=True)
+    return y / (y.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+
+
+def centred_twice(x: Tensor) -> Tensor:
+    variance = (x - x.mean(-1, keepdim=True)).pow(2).mean(-1, keepdim=True)
+    return (x - x.mean(-1, keepdim=True)) / torch.sqrt(variance + 1e-6)
+
+
+def standardised(x: Tensor) -> Tensor:
+    return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)
+
+
+BY_HAND = [rms, rms_of_doubles, divided_by_its_size, centred, centred_twice, standardised]
+
+
+@pytest.mark.parametrize("norm", BY_HAND)
+def test_norms_that_are_written_out(norm: Callable[[Tensor], Tensor]) -> None:
+    inside, end, after = (
+        additions(Net(function, a=linear(), b=linear(), gain=nn.Parameter(torch.ones(8))))
+        for function in (
+            lambda n, x: x + n.b(F.relu(n.a(n.gain * norm(x).to(x.dtype)))),
+            lambda n, x: x + n.gain * norm(n.a(x)).to(x.dtype),
+            lambda n, x: n.b(n.gain * norm(x + n.a(x)).to(x.dtype)),
+        )
+    )
+    assert [(one.norm, len(one.ends)) for one in (*inside, *end, *after)] == [
+        (Norm.INSIDE, 1), (Norm.END, 0), (Norm.AFTER, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("gained", [True, False])
+def test_zero_ends_behind_a_norm_that_is_written_out(gained: bool) -> None:
+    gain = nn.Parameter(torch.ones(8))
+    net = Net(lambda n, x: x + (n.gain if gained else 1.0) * rms(n.a(x)), a=linear(), gain=gain)
+    plan = autoinit.initialize(net, SHAPE, residual="zero", warn=False)
+    x = torch.randn(SHAPE)
+    torch.testing.assert_close(net(x), x)
+    assert plan["a.weight"].action == ("set" if gained else "zero")
+
+
+def divided_by_sums(net: Net, x: Tensor) -> Tensor:
+    """Shares: nothing is squared."""
+    y = x.exp()
+    return y / y.sum(-1, keepdim=True)
+
+
+def far_from_zero(net: Net, x: Tensor) -> Tensor:
+    """x / (1 + |x|) has a size: what is added is no guard against zero."""
+    return x / (1.0 + x.norm(dim=-1, keepdim=True))
+
+
+def by_the_square(net: Net, x: Tensor) -> Tensor:
+    return x / (x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+def by_another(net: Net, x: Tensor) -> Tensor:
+    return x * torch.rsqrt(net.c(x).pow(2).mean(-1, keepdim=True) + 1e-6)
+
+
+@pytest.mark.parametrize("function", [divided_by_sums, far_from_zero, by_the_square, by_another])
+def test_quotients_that_are_no_norms(function: Callable[..., Tensor]) -> None:
+    net = Net(lambda n, x: x + n.b(F.relu(n.a(function(n, x)))), a=linear(), b=linear(), c=linear())
+    assert [one.norm for one in additions(net)] == [Norm.NONE]
+
+
+def test_the_recipe_scales_the_end_behind_a_norm_that_is_written_out() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        for block in net.blocks:  # type: ignore[union-attr]
+            x = x + block(rms(x))
+        return x
+
+    blocks = nn.ModuleList(nn.Sequential(linear(), nn.ReLU(), linear()) for _ in range(4))
+    found = targets(Net(forward, blocks=blocks), residual="depth")
+    assert {name: found[f"blocks.2.{name}.weight"] for name in "02"} == {"0": 1.0, "2": pytest.approx(1 / 4)}
+
+
+def test_x_and_its_pooled_self_are_no_skip_of_the_addition_before() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        x = x + net.a(net.n(x))
+        return x + 0.1 * (F.avg_pool1d(x, 3, 1, 1) - x)
+
+    assert [one.n for one in additions(Net(forward, a=linear(), n=norm()))] == [1]
+
+
+def test_a_projection_whose_other_channels_are_kept_apart() -> None:
+    """The first block of a dual path network: one part is added, the other one joined."""
+
+    def forward(net: Net, x: Tensor) -> Tensor:
+        x = F.relu(x)
+        shortcut, deep = net.skip(x), net.b(F.relu(net.a(x)))
+        return torch.cat([shortcut[..., :5] + deep[..., :5], shortcut[..., 5:], deep[..., 5:]], -1)
+
+    layers = {name: linear() for name in ("skip", "a", "b")}
+    (one,) = additions(Net(forward, **layers))
+    assert (one.skip, one.trunk, one.n) == (Skip.PROJECTION, 0, 1)
+
+
+def test_copies_that_nobody_reads_do_not_count() -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        x = F.relu(x)
+        y = net.a(x)
+        y.transpose(0, 1).contiguous()
+        return net.skip(x) + net.b(F.relu(y))
+
+    layers = {name: linear() for name in ("skip", "a", "b")}
+    assert [one.skip for one in additions(Net(forward, **layers))] == [Skip.PROJECTION]
+
+
 def test_weight_computed_in_forward_is_an_end() -> None:
     def forward(net: Net, x: Tensor) -> Tensor:
         w = net.w - net.w.mean(1, keepdim=True)
@@ -188,11 +311,26 @@ def channels_apart(net: Net, x: Tensor) -> Tensor:
     return torch.cat([one, two + F.relu(net.e(one))], -1)
 
 
+def queries_that_are_added(net: Net, x: Tensor) -> Tensor:
+    """Residual pooling of MViT: queries, and what they asked for."""
+    q = net.a(x)
+    return q + torch.softmax(net.d(q) @ net.b(x).transpose(1, 2), -1) @ net.c(x)
+
+
+def skip_of_a_scan(net: Net, x: Tensor) -> Tensor:
+    """Mamba: what goes in decides how, and is added with a gain."""
+    y = net.a(x)
+    states = torch.cumsum(torch.sigmoid(net.b(y)) * y, 1)
+    return states + 0.5 * y
+
+
 def two_towers(net: Net, x: Tensor) -> Tensor:
     return net.a(x) + net.b(x)
 
 
-@pytest.mark.parametrize("function", [rotary, gelu_by_hand, logits, pyramid, channels_apart, two_towers])
+@pytest.mark.parametrize("function", [
+    rotary, gelu_by_hand, logits, pyramid, channels_apart, two_towers, queries_that_are_added, skip_of_a_scan,
+])  # fmt: skip
 def test_no_trunk(function: Callable[..., Tensor]) -> None:
     layers = {name: linear() for name in "abcd"}
     assert additions(Net(function, e=nn.Linear(4, 4), **layers)) == []

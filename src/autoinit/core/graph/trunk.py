@@ -2,7 +2,8 @@
 
 An addition of two tensors of data is *residual* if one of them, the trunk, is what the other one was made of:
 
-* an identity skip: the trunk's operand is an ancestor of the branch, with a weight or a norm between;
+* an identity skip: the trunk's operand is an ancestor of the branch, which ends in a weight or a norm on the way (what
+  merely has a say in where a branch looks, queries or steps of a scan, is no trunk);
 * a projection skip: both come from one tensor, the trunk through one weight at most (and norms, functions, pooling on
   its way), the branch through more, and nothing on the way leaves the block.
 
@@ -59,6 +60,10 @@ class End:
     node: int
     number: float = 1.0
     gains: tuple[ParameterView, ...] = ()
+    gained: int = -1
+    """The call that multiplies by the last of the gains."""
+    norm: int = -1
+    """A norm that is written out, if it is on this way."""
 
 
 NOTHING_YET = End(-1)
@@ -116,6 +121,8 @@ class _Trunks(Walk):
         if any(self.feeding.kind(ref) in (Made.PARAMETERS, Made.CONSTANTS) for ref in pair):
             return None
         starts = [self.stripped(ref) for ref in pair]
+        if starts[0].id == starts[1].id:  # x with its pooled self
+            return None
         early = 0 if self.index(starts[0]) <= self.index(starts[1]) else 1
         fork, skip, trunk = starts[early], Skip.IDENTITY, early
         between = self._between(pair[1 - early], fork)
@@ -128,15 +135,18 @@ class _Trunks(Walk):
                 return None
             (fork, trunk, between), skip = found, Skip.PROJECTION
         slot = [k for k, ref in enumerate(node.inputs) if isinstance(ref, Value)][trunk]
-        return self._described(index, slot, skip, pair[1 - trunk], fork, between)
+        made = self._described(index, slot, skip, pair[1 - trunk], fork, between)
+        ends = {*(end.node for end in made.ends), *made.norms}
+        return made if skip is Skip.PROJECTION or ends & between else None
 
     def _described(
         self, index: int, slot: int, skip: Skip, branch: Value, fork: Value, between: set[int]
     ) -> Addition:
         terms = list({end and end.node: end for end in self._terms(branch, fork)}.values())
-        ends = tuple(end for end in terms if end is not None and self.is_weight(end.node))
-        last = tuple(end.node for end in terms if end is not None and self.is_norm(end.node))
-        if last:
+        known = [end for end in terms if end is not None]
+        ends = tuple(end for end in known if self.is_weight(end.node))
+        last = tuple(end.node for end in known if not self.is_weight(end.node))
+        if last or any(end.norm >= 0 for end in known):
             norm = Norm.END
         elif any(map(self.is_norm, between)):
             norm = Norm.INSIDE
@@ -156,9 +166,15 @@ class _Trunks(Walk):
                 continue
             shortcut = self._between(pair[trunk], fork) or set()
             inside = between | shortcut
-            if all(reader in inside or reader == index for k in inside for reader in self.readers_of(k)):
+            if not any(self._leaves(k, inside, index) for k in inside):
                 return fork, trunk, between
         return None
+
+    def _leaves(self, call: int, inside: set[int], end: int) -> bool:
+        """Whether what a call makes is read elsewhere: not its other entries, where the block takes some of them."""
+        readers = set(self.readers_of(call)) - {end}
+        own, others = readers & inside, readers - inside
+        return bool(others) and not (own and all(reader >= 0 and self.is_part(reader) for reader in own | others))
 
     def _behind_projection(self, ref: Value) -> Value | None:
         """What a chain of moves, norms and functions with one weight was made of, as far back as that is all."""
@@ -232,7 +248,12 @@ class _Trunks(Walk):
                 break
             index = self.index(ref)
             node = self.nodes[index]
-            if self.is_weight(index) or self.is_norm(index):
+            if self.is_norm(index) and "fn" in node.attrs:
+                end = replace(end, norm=index)
+                if end.gained >= 0:
+                    yield replace(end, node=end.gained)
+                    return
+            elif self.is_weight(index) or self.is_norm(index):
                 yield replace(end, node=index)
                 return
             data = self.data(node)
@@ -240,7 +261,7 @@ class _Trunks(Walk):
                 for one in data:
                     yield from self._terms(one, fork, end)
                 return
-            end = _multiplied(end, node)
+            end = _multiplied(end, index, node)
             ref = self._proportional_to(node, data)
         yield None
 
@@ -293,11 +314,12 @@ class _Trunks(Walk):
         return [replace(one, group=group[k], n=up[k] + down[k]) for k, one in self.at.items()]
 
 
-def _multiplied(end: End, node: Node) -> End:
+def _multiplied(end: End, index: int, node: Node) -> End:
     """With the number or gain that a call multiplies by."""
     number = multiplier(node)
     if number is not None:
         return replace(end, number=end.number * number)
-    if node.attrs.get("fn") == "mul":
-        return replace(end, gains=end.gains + tuple(r for r in node.inputs if isinstance(r, ParameterView)))
+    gains = tuple(r for r in node.inputs if isinstance(r, ParameterView)) if node.attrs.get("fn") == "mul" else ()
+    if gains:
+        return replace(end, gains=end.gains + gains, gained=index)
     return end

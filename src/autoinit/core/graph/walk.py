@@ -8,6 +8,7 @@ from math import prod
 
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
+from .norms_by_hand import NormsByHand
 from .specs import spec_of
 from .specs.spec import Role
 
@@ -20,10 +21,16 @@ class Walk:
         self._weights: dict[int, bool] = {}
         self.producer = {value.id: index for index, node in enumerate(self.nodes) for value in node.outputs}
         self.readers: dict[int, list[int]] = defaultdict(list)
-        for index, node in enumerate(self.nodes):
+        outputs = {value.id for value in graph.outputs if isinstance(value, Value)}
+        for index, node in reversed(list(enumerate(self.nodes))):
+            if spec_of(node.op).moves and not any(v.id in outputs or self.readers[v.id] for v in node.outputs):
+                continue  # a copy that nobody reads
             for ref in node.inputs:
                 if isinstance(ref, Value):
                     self.readers[ref.id].append(index)
+        for readers in self.readers.values():
+            readers.reverse()
+        self.by_hand = NormsByHand(self.node)
 
     def index(self, ref: Value) -> int:
         return self.producer.get(ref.id, -1)
@@ -52,21 +59,50 @@ class Walk:
         spec = spec_of(node.op)
         if spec.looks_up:
             return False
-        if spec.weights or spec.factors:
-            slots = spec.weights or range(len(node.inputs))
-            return any(self.feeding.kind(node.inputs[k]) in (Made.PARAMETERS, Made.BOTH) for k in slots)
+        if spec.weights:
+            return any(self.feeding.kind(node.inputs[k]) in (Made.PARAMETERS, Made.BOTH) for k in spec.weights)
+        if spec.factors:  # data with a gain or a bias is no weight
+            return any(self.feeding.kind(ref) is Made.PARAMETERS or self._is_made(ref, node) for ref in node.inputs)
         return any(operand.role is Role.WEIGHT for operand in spec.operands)
+
+    def _is_made(self, ref: Reference, node: Node) -> bool:
+        """A weight that is made of data, too."""
+        return isinstance(ref, Value) and self.feeding.strength.get(ref.id, 0) >= self.feeding.needed(node)
 
     def is_norm(self, index: int) -> bool:
         """A norm of the data itself: with given statistics it is a gain."""
         node = self.nodes[index]
         spec = spec_of(node.op)
+        if "fn" in node.attrs:
+            return len(self.data(node)) == 2 and self.by_hand.at(node) is not None
         return spec.degree == 0 and spec.parameters_only and not node.attrs.get("use_running")
+
+    def is_part(self, index: int) -> bool:
+        """A call that takes some of the entries of its operand."""
+        node = self.nodes[index]
+        first = node.inputs[0] if node.inputs else None
+        return spec_of(node.op).moves and first is not None and prod(node.outputs[0].shape) < prod(first.shape)
 
     def is_normed(self, index: int) -> bool:
         """Nobody but a norm reads the sum."""
-        readers = {reader for value in self.nodes[index].outputs for reader in self.readers[value.id]}
-        return len(readers) == 1 and self.is_norm(next(iter(readers)))
+        for _ in range(8):
+            (total,) = self.nodes[index].outputs
+            readers = set(self.readers[total.id])
+            if len(readers) != 1:
+                return self._is_normed_by_hand(total, readers)
+            (index,) = readers
+            if self.is_norm(index):
+                return True
+            if not spec_of(self.nodes[index].op).moves or len(self.nodes[index].outputs) != 1:
+                return False
+        return False
+
+    def _is_normed_by_hand(self, total: Value, readers: set[int]) -> bool:
+        subs = [k for k in readers if self.nodes[k].attrs.get("fn") == "sub"]
+        behind = {k for reader in subs for k in self.readers[self.nodes[reader].outputs[0].id]}
+        norms = [self.by_hand.at(self.nodes[k]) for k in readers | behind]
+        calls = {id(self.nodes[k]) for k in readers}
+        return any(norm is not None and norm.of.id == total.id and calls <= norm.calls for norm in norms)
 
     def to_shares(self, node: Node) -> bool:
         """On the way to a softmax: logits, not a signal."""
