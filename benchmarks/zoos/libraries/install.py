@@ -20,7 +20,7 @@ from pathlib import Path
 VARIABLE = "AUTOINIT_LIBRARIES"
 ROOT = Path(__file__).resolve().parents[3]
 CONSTRAINTS = Path(__file__).with_name("constraints.txt")
-NEVER = frozenset({"torch", "torchvision", "numpy", "scipy"})
+NEVER = frozenset({"torch", "torchvision", "numpy", "scipy", "jax", "jaxlib", "flax", "equinox", "dm-haiku"})
 """The main environment has these, and only these builds of them fit together."""
 QUIET = {"YOLO_OFFLINE": "true", "YOLO_AUTOINSTALL": "false", "YOLO_VERBOSE": "false", "HF_HUB_OFFLINE": "1"}
 """What keeps the libraries off the network and away from the user's settings."""
@@ -42,16 +42,16 @@ def requirements(path: Path = CONSTRAINTS) -> dict[str, str]:
     return pinned
 
 
-def command(target: Path, python: str = sys.executable) -> list[str]:
+def command(target: Path, python: str = sys.executable, listed: Path = CONSTRAINTS) -> list[str]:
     """The call of pip."""
-    pinned = [f"{name}=={version}" for name, version in requirements().items()]
+    pinned = [f"{name}=={version}" for name, version in requirements(listed).items()]
     return [python, "-m", "pip", "install", "--no-deps", "--upgrade", "--target", str(target), *pinned]
 
 
-def missing(target: Path) -> list[str]:
+def missing(target: Path, listed: Path = CONSTRAINTS) -> list[str]:
     """What is not there in the version asked for."""
     there = {_plain(d.metadata["Name"]): d.version for d in metadata.distributions(path=[str(target)])}
-    return [name for name, version in requirements().items() if there.get(_plain(name)) != version]
+    return [name for name, version in requirements(listed).items() if there.get(_plain(name)) != version]
 
 
 def installed() -> bool:
@@ -73,12 +73,12 @@ def activate() -> None:
         sys.path.append(str(target))
 
 
-def install(target: Path) -> int:
+def install(target: Path, listed: Path = CONSTRAINTS) -> int:
     """pip's exit code; 0 at once if everything is there."""
-    if not missing(target):
+    if not missing(target, listed):
         print(f"{target} is complete")
         return 0
-    return subprocess.run(command(target), check=False).returncode
+    return subprocess.run(command(target, listed=listed), check=False).returncode
 
 
 def _plain(name: str) -> str:

@@ -20,6 +20,7 @@ import autoinit
 from ..core.options import Distribution
 from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
+from ..measurement import Measurement
 from .randomness import violations
 from .reference import reference_plan, words
 from .specs import CENTRED, MODELS, Activation, Dense, Model
@@ -65,6 +66,26 @@ class FrontEndSuite:
         """Where an axis of the specified input is in this framework."""
         return axis
 
+    # --- how models are used: a front end overrides these where models are values -----------------------------------
+
+    def plan(self, model: Any, inputs: Any, **options: Any) -> autoinit.Plan:
+        return autoinit.plan(model, inputs, **options)
+
+    def initialize(self, model: Any, inputs: Any, **options: Any) -> autoinit.Plan:
+        plan: autoinit.Plan = autoinit.initialize(model, inputs, **options)
+        return plan
+
+    def check(self, model: Any, inputs: Any, **options: Any) -> autoinit.Plan:
+        found = autoinit.check(model, inputs, **options)
+        assert isinstance(found, autoinit.Plan)
+        return found
+
+    def measure(self, model: Any, inputs: Any, **options: Any) -> Measurement:
+        return autoinit.measure(model, inputs, **options)
+
+    def apply(self, plan: autoinit.Plan, model: Any, **options: Any) -> None:
+        plan.apply(model, **options)
+
     # --- the tests ---------------------------------------------------------------------------------
 
     def inputs(self, model: Model) -> Any:
@@ -76,7 +97,7 @@ class FrontEndSuite:
     @pytest.mark.parametrize("name", MODELS)
     def test_same_numbers_as_the_core(self, name: str) -> None:
         spec = MODELS[name]
-        wanted, found = reference_plan(spec), autoinit.plan(self.build(spec), self.inputs(spec))
+        wanted, found = reference_plan(spec), self.plan(self.build(spec), self.inputs(spec))
         assert stds(found) == pytest.approx(stds(wanted), rel=1e-6)
         one, two = wanted.tensors[wanted.outputs[0]], found.tensors[found.outputs[0]]
         assert (two.mean, two.variance) == pytest.approx((one.mean, one.variance), rel=1e-6, abs=1e-9)
@@ -87,16 +108,16 @@ class FrontEndSuite:
         spec = MODELS[name]
         model = self.build(spec)
         before = self.read(model)
-        autoinit.plan(model, self.inputs(spec))
-        autoinit.check(model, self.inputs(spec))
-        autoinit.measure(model, self.inputs(spec))
+        self.plan(model, self.inputs(spec))
+        self.check(model, self.inputs(spec))
+        self.measure(model, self.inputs(spec))
         self.same(before, self.read(model))
 
     @pytest.mark.parametrize("name", MODELS)
     def test_weights_are_drawn_as_planned(self, name: str) -> None:
         spec = MODELS[name]
         model = self.build(spec)
-        plan = autoinit.initialize(model, self.inputs(spec))
+        plan = self.initialize(model, self.inputs(spec))
         values = self.read(model)
         for entry in plan.parameters:
             if entry.action == "set":
@@ -110,11 +131,11 @@ class FrontEndSuite:
     def test_measurement_agrees(self, name: str) -> None:
         spec = MODELS[name]
         model = self.build(spec)
-        plan = autoinit.plan(model, self.inputs(spec))
+        plan = self.plan(model, self.inputs(spec))
         found: dict[int, list[float]] = {}
         for seed in range(SEEDS):
-            plan.apply(model, seed=seed)
-            for row in autoinit.measure(model, self.inputs(spec), seed=seed).weight_layers:
+            self.apply(plan, model, seed=seed)
+            for row in self.measure(model, self.inputs(spec), seed=seed).weight_layers:
                 found.setdefault(row.predicted.index, []).append(row.variance)
         assert len(found) >= 2
         for index, variances in found.items():
@@ -128,7 +149,7 @@ class FrontEndSuite:
         """Entries that differ, no constant axis, no collapsed spectrum; and a weight that is spoilt is found out."""
         spec = MODELS[name]
         model = self.build(spec)
-        plan = autoinit.initialize(model, self.inputs(spec), distribution=distribution)
+        plan = self.initialize(model, self.inputs(spec), distribution=distribution)
         values = self.read(model)
         drawn = [p.name for p in plan.parameters if p.action == "set"]
         assert drawn and set(drawn) <= set(values)
@@ -139,22 +160,22 @@ class FrontEndSuite:
     def test_seeds(self) -> None:
         spec = MODELS["dense"]
         model = self.build(spec)
-        plan = autoinit.plan(model, self.inputs(spec))
-        plan.apply(model, seed=1)
+        plan = self.plan(model, self.inputs(spec))
+        self.apply(plan, model, seed=1)
         first = self.read(model)
-        plan.apply(model, seed=2)
+        self.apply(plan, model, seed=2)
         assert any(not np.array_equal(first[n], v) for n, v in self.read(model).items())
-        plan.apply(model, seed=1)
+        self.apply(plan, model, seed=1)
         self.same(first, self.read(model))
 
     def test_a_plan_can_be_saved(self, tmp_path: Any) -> None:
         spec = MODELS["convolutions"]
         model = self.build(spec)
-        plan = autoinit.plan(model, self.inputs(spec))
+        plan = self.plan(model, self.inputs(spec))
         plan.save(tmp_path / "plan.json")
-        plan.apply(model, seed=3)
+        self.apply(plan, model, seed=3)
         first = self.read(model)
-        autoinit.Plan.load(tmp_path / "plan.json").apply(model, seed=3)
+        self.apply(autoinit.Plan.load(tmp_path / "plan.json"), model, seed=3)
         self.same(first, self.read(model))
 
     def test_frozen_parameters_stay(self) -> None:
@@ -164,7 +185,7 @@ class FrontEndSuite:
         before = self.read(model)[name]
         self.write(model, name, 3.0 * before)
         self.freeze(model, name)
-        plan = autoinit.initialize(model, self.inputs(spec))
+        plan = self.initialize(model, self.inputs(spec))
         np.testing.assert_array_equal(self.read(model)[name], np.asarray(3.0 * before, before.dtype))
         kept = plan.parameter(name)
         assert kept.action == "kept" and kept.frozen and "frozen" in kept.reason
@@ -174,9 +195,9 @@ class FrontEndSuite:
         model = self.build(spec)
         name = self.weights(model, spec)[1]
         self.write(model, name, np.zeros_like(self.read(model)[name]))
-        autoinit.initialize(model, self.inputs(spec))
+        self.initialize(model, self.inputs(spec))
         assert not self.read(model)[name].any()
-        autoinit.initialize(model, self.inputs(spec), keep_zeros=False)
+        self.initialize(model, self.inputs(spec), keep_zeros=False)
         assert self.read(model)[name].any()
 
     def test_skip_and_only(self) -> None:
@@ -184,10 +205,10 @@ class FrontEndSuite:
         model = self.build(spec)
         first, second, third = self.weights(model, spec)
         before = self.read(model)
-        autoinit.initialize(model, self.inputs(spec), skip=second)
+        self.initialize(model, self.inputs(spec), skip=second)
         after = self.read(model)
         assert np.array_equal(before[second], after[second]) and not np.array_equal(before[third], after[third])
-        plan = autoinit.initialize(model, self.inputs(spec), only=[second], seed=5)
+        plan = self.initialize(model, self.inputs(spec), only=[second], seed=5)
         assert [p.name for p in plan.changed()] == [second]
         assert np.array_equal(self.read(model)[first], after[first])
 
@@ -195,10 +216,10 @@ class FrontEndSuite:
         """center="bias": W x + b = W (x - mu), so that a relu's mean is not passed on."""
         spec = Model((Dense(64, 256), Activation("relu"), Dense(256, 64)), (256, 64))
         model = self.build(spec)
-        plan = autoinit.initialize(model, self.inputs(spec), center="bias")
+        plan = self.initialize(model, self.inputs(spec), center="bias")
         biases = [p for p in plan.parameters if p.action == "centre"]
         assert len(biases) == 1
-        row = autoinit.measure(model, self.inputs(spec)).weight_layers[-1]
+        row = self.measure(model, self.inputs(spec)).weight_layers[-1]
         assert abs(row.mean) < 0.1 and row.variance == pytest.approx(1.0, rel=0.25)
 
     @pytest.mark.parametrize("name", CENTRED)
@@ -207,22 +228,22 @@ class FrontEndSuite:
         spec = CENTRED[name]
         model = self.build(spec)
         x = self.sample(spec)
-        autoinit.initialize(model, self.inputs(spec), center="bias", training=False)
+        self.initialize(model, self.inputs(spec), center="bias", training=False)
         by_bias = self.call(model, x)
-        plan = autoinit.initialize(model, self.inputs(spec), center="activation", training=False)
+        plan = self.initialize(model, self.inputs(spec), center="activation", training=False)
         assert plan.centers and all(c.shift != 0 for c in plan.centers)
         np.testing.assert_allclose(self.call(model, x), by_bias, rtol=1e-4, atol=2e-5)
-        plain = autoinit.plan(model, self.inputs(spec), center="activation", training=False)
+        plain = self.plan(model, self.inputs(spec), center="activation", training=False)
         plain.centers = [replace(center, shift=0.0) for center in plain.centers]
-        plain.apply(model)
+        self.apply(plain, model)
         assert np.abs(self.call(model, x) - by_bias).max() > 0.01  # so that the test above can fail
 
     @pytest.mark.parametrize("name", CENTRED)
     def test_centred_activations_are_measured_as_planned(self, name: str) -> None:
         spec = CENTRED[name]
         model = self.build(spec)
-        plan = autoinit.initialize(model, self.inputs(spec), center="activation")
-        measured = autoinit.measure(model, self.inputs(spec))
+        plan = self.initialize(model, self.inputs(spec), center="activation")
+        measured = self.measure(model, self.inputs(spec))
         rows = {(r.predicted.module, r.predicted.op, r.predicted.call): r for r in measured.rows}
         last = {t.module: t for t in plan.tensors}  # of every module: the centred output
         for tensor in (last[center.place] for center in plan.centers):
@@ -236,40 +257,39 @@ class FrontEndSuite:
         spec = CENTRED["dense"]
         model, x = self.build(spec), self.sample(spec)
         before, output = self.read(model), self.call(model, x)
-        plan = autoinit.plan(model, self.inputs(spec), center="activation")
-        autoinit.check(model, self.inputs(spec), center="activation")
+        plan = self.plan(model, self.inputs(spec), center="activation")
+        self.check(model, self.inputs(spec), center="activation")
         self.same(before, self.read(model))
         np.testing.assert_array_equal(self.call(model, x), output)
         plan.centers[-1].function = "another"
         with pytest.raises(PlanError, match="another activation"):
-            plan.apply(model)
+            self.apply(plan, model)
         plan.centers[-1].function, plan.centers[-1].place = plan.centers[0].function, "nowhere"
         with pytest.raises(PlanError, match="another activation"):
-            plan.apply(model)
+            self.apply(plan, model)
         self.same(before, self.read(model))
         np.testing.assert_array_equal(self.call(model, x), output)
 
     def test_centring_again_replaces_the_shift(self, tmp_path: Any) -> None:
         spec = CENTRED["dense"]
         model, x = self.build(spec), self.sample(spec)
-        plan = autoinit.initialize(model, self.inputs(spec), center="activation")
+        plan = self.initialize(model, self.inputs(spec), center="activation")
         output = self.call(model, x)
-        again = autoinit.plan(model, self.inputs(spec), center="activation")
+        again = self.plan(model, self.inputs(spec), center="activation")
         assert [(c.place, c.function) for c in again.centers] == [(c.place, c.function) for c in plan.centers]
         assert [c.shift for c in again.centers] == pytest.approx([c.shift for c in plan.centers], rel=1e-6)
         plan.save(tmp_path / "plan.json")
         for repeated in (again, autoinit.Plan.load(tmp_path / "plan.json")):
-            repeated.apply(model)
+            self.apply(repeated, model)
             np.testing.assert_allclose(self.call(model, x), output, rtol=1e-5, atol=1e-6)
 
     def test_check_names_what_is_wrong(self) -> None:
         spec = MODELS["dense"]
         model = self.build(spec)
-        autoinit.initialize(model, self.inputs(spec))
+        self.initialize(model, self.inputs(spec))
         name = self.weights(model, spec)[1]
         self.write(model, name, 100.0 * self.read(model)[name])
-        found = autoinit.check(model, self.inputs(spec))
-        assert isinstance(found, autoinit.Plan)
+        found = self.check(model, self.inputs(spec))
         bad = [row.weight for row in found.weight_layers if row.variance > 100]
         assert bad[0] == name
 
@@ -277,26 +297,26 @@ class FrontEndSuite:
         spec = MODELS["dense"]
         model = self.build(spec)
         before = self.read(model)
-        plan = autoinit.plan(model, self.inputs(spec))
+        plan = self.plan(model, self.inputs(spec))
         last = list(plan.changed())[-1]
         last.shape = [n + 1 for n in last.shape]
         with pytest.raises(PlanError, match="another shape"):
-            plan.apply(model)
+            self.apply(plan, model)
         self.same(before, self.read(model))
 
     def test_a_plan_for_another_model_is_refused(self) -> None:
-        plan = autoinit.plan(self.build(MODELS["layer norm"]), self.inputs(MODELS["layer norm"]))
+        plan = self.plan(self.build(MODELS["layer norm"]), self.inputs(MODELS["layer norm"]))
         model = self.build(MODELS["shifted input"])
         before = self.read(model)
         with pytest.raises(PlanError):
-            plan.apply(model)
+            self.apply(plan, model)
         self.same(before, self.read(model))
 
     @pytest.mark.parametrize("bad", ["text", 3, (32, 41), object()], ids=["text", "number", "wrong size", "object"])
     def test_wrong_inputs(self, bad: Any) -> None:
         model = self.build(MODELS["dense"])
         before = self.read(model)
-        for entry in (autoinit.plan, autoinit.initialize, autoinit.check, autoinit.measure):
+        for entry in (self.plan, self.initialize, self.check, self.measure):
             with pytest.raises(AutoInitError) as error:
                 entry(model, bad)
             assert "to fix" in str(error.value)
@@ -304,7 +324,7 @@ class FrontEndSuite:
 
     def test_a_shared_weight_is_set_once_and_reported(self) -> None:
         spec = MODELS["shared"]
-        plan = autoinit.plan(self.build(spec), self.inputs(spec))
+        plan = self.plan(self.build(spec), self.inputs(spec))
         assert any("earlier use" in n.message for n in plan.notes)
         used = [row.weight for row in plan.weight_layers]
         assert len(used) == len(set(used)) + 1
@@ -316,7 +336,7 @@ class FrontEndSuite:
 
     def weights(self, model: Any, spec: Model) -> list[str]:
         """Names of the weights in the order in which they are used."""
-        return [str(row.weight) for row in autoinit.plan(model, self.inputs(spec)).weight_layers]
+        return [str(row.weight) for row in self.plan(model, self.inputs(spec)).weight_layers]
 
     def same(self, one: dict[str, NDArray[Any]], two: dict[str, NDArray[Any]]) -> None:
         assert one.keys() == two.keys()

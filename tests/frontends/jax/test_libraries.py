@@ -130,6 +130,18 @@ def test_haiku() -> None:
     assert params["mlp/~/linear_0"]["w"].std() == pytest.approx(40**-0.5, rel=0.05)
 
 
+def test_averages_of_haiku_come_into_being_in_training() -> None:
+    def network(x: Any, is_training: bool) -> Any:
+        return hk.BatchNorm(True, True, 0.9)(hk.Linear(8)(x), is_training)
+
+    transformed = hk.transform_with_state(network)
+    (params, state), plan = autoinit.initialize(transformed, INPUTS)
+    assert stds(plan) == pytest.approx([40**-0.5], rel=1e-6)
+    np.testing.assert_array_equal(params["batch_norm"]["scale"], 1.0)
+    assert "batch_norm/~/var_ema" in state
+    autoinit.check(transformed, INPUTS)
+
+
 def test_plain_functions_and_half_precision() -> None:
     params, plan = autoinit.initialize(function, INPUTS, params=SHAPES)
     assert stds(plan) == pytest.approx([40**-0.5, (64 * 0.5) ** -0.5], rel=2e-2)

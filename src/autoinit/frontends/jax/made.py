@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import ModelError
 from ..parameters_given import WithParameters
 from .abstract import made
-from .adapters import adapter_of, initial_of
+from .adapters import adapter_of, initial_of, trains_at_first
 from .calling import arranged, completed, parameters_of
 from .inputs import Given, given_inputs
 
@@ -30,7 +30,7 @@ def bound(model: Any, inputs: Any, values: bool) -> Any:
     if inputs is None:
         raise ModelError("this module has no parameters before it is called", where="model",
                          received=type(model).__name__, fix="give inputs, or its parameters: params=")  # fmt: skip
-    function, given = _of_arrays(initial, inputs)
+    function, given = _of_arrays(initial, inputs, trains_at_first(model))
 
     def real() -> tuple[Any, list[Any]]:
         rng = np.random.default_rng(0)
@@ -42,7 +42,7 @@ def bound(model: Any, inputs: Any, values: bool) -> Any:
     return WithParameters(model, made(function, key, [item.abstract for item in given], real=real))
 
 
-def _of_arrays(initial: Any, inputs: Any) -> tuple[Callable[..., Any], list[Given]]:
+def _of_arrays(initial: Any, inputs: Any, training: bool) -> tuple[Callable[..., Any], list[Given]]:
     """function(key, arrays) makes the parameters."""
     given, structure, leaves = given_inputs(inputs)
     accepted = parameters_of(initial, 1)
@@ -51,7 +51,7 @@ def _of_arrays(initial: Any, inputs: Any) -> tuple[Callable[..., Any], list[Give
         waiting = iter(arrays)
         filled = [next(waiting) if isinstance(leaf, Given) else leaf for leaf in leaves]
         given = jax.tree_util.tree_unflatten(structure, filled)
-        args, kwargs = completed(arranged(given, accepted), accepted, False, None)
+        args, kwargs = completed(arranged(given, accepted), accepted, training, None)
         return initial(key, *args, **kwargs)
 
     return function, given

@@ -32,6 +32,11 @@ def initial_of(model: Any) -> Callable[..., Any] | None:
     return None if make is None else make(model)
 
 
+def trains_at_first(model: Any) -> bool:
+    """Whether the parameters are made by a call in training mode, as the library's users do it."""
+    return bool(getattr(_library_of(model), "TRAINS_AT_FIRST", False))
+
+
 def _library_of(model: Any) -> Any:
     for library, file in LIBRARIES.items():
         if library in sys.modules:

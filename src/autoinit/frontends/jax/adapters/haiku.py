@@ -17,6 +17,9 @@ from ..held import Adapted, Held, held_array
 from ..names import named_leaves
 from ..program import Program
 
+TRAINS_AT_FIRST = True
+"""Averages of batch norms come into being when they are updated."""
+
 
 def understands(model: Any) -> bool:
     return isinstance(model, (hk.Transformed, hk.TransformedWithState))

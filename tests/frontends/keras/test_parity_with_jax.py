@@ -1,0 +1,46 @@
+"""The same model in PyTorch, in Keras (on any backend) and as a function of JAX: standard deviations equal to 1e-6."""
+
+import pytest
+
+pytest.importorskip("jax")
+
+import autoinit
+from tests.frontends.jax.twins import TWINS
+
+from . import more_twins, test_parity
+
+MORE = {one.__name__: one for one in more_twins.MORE}
+OTHERS = {one.__name__: one for one in test_parity.ARCHITECTURES}
+
+
+def models(name):
+    """(PyTorch module, Keras model, inputs of both)."""
+    if name in MORE:
+        return MORE[name]()
+    in_torch, torch_inputs, in_keras, keras_inputs = OTHERS[name]()
+    return in_torch, in_keras, torch_inputs, keras_inputs
+
+
+def stds(plan):
+    """Of the weights, in the order in which they are used, part by part."""
+    rows = [row for row in plan.weight_layers if row.target is not None]
+    return sorted(plan[row.weight].parts[0].std for row in rows)
+
+
+@pytest.mark.parametrize("twin", TWINS, ids=lambda f: f.__name__)
+def test_three_frameworks_have_one_plan(twin):
+    in_torch, in_keras, torch_inputs, inputs = models(twin.__name__)
+    function, params = twin()
+    plans = [
+        autoinit.plan(in_torch, torch_inputs),
+        autoinit.plan(in_keras, inputs),
+        autoinit.plan(function, tuple(inputs) if isinstance(inputs, list) else inputs, params=params),
+    ]
+    one = plans[0]
+    assert len(stds(one)) >= 2
+    last = one.tensors[one.outputs[0]]
+    for other in plans[1:]:
+        assert stds(other) == pytest.approx(stds(one), rel=1e-6)
+        found = other.tensors[other.outputs[0]]
+        assert (found.mean, found.variance) == pytest.approx((last.mean, last.variance), rel=1e-6, abs=1e-9)
+        assert not [n for n in other.notes if n.kind in ("passed", "simulated")]
