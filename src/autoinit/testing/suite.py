@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 import autoinit
 
 from ..core.options import Distribution
+from ..core.plan.measured import MeasurementData
 from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
-from ..measurement import Measurement
 from .randomness import violations
 from .reference import reference_plan, words
 from .specs import CENTRED, MODELS, Activation, Dense, Model
@@ -80,7 +80,7 @@ class FrontEndSuite:
         assert isinstance(found, autoinit.Plan)
         return found
 
-    def measure(self, model: Any, inputs: Any, **options: Any) -> Measurement:
+    def measure(self, model: Any, inputs: Any, **options: Any) -> MeasurementData:
         return autoinit.measure(model, inputs, **options)
 
     def apply(self, plan: autoinit.Plan, model: Any, **options: Any) -> None:

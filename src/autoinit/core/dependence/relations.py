@@ -70,7 +70,8 @@ class Relations:
         joint, one, two = asked
         left, right = equation.split("->")[0].split(",")
         free = [[c for c in text if c not in other] for text, other in ((left, right), (right, left))]
-        paired = right.translate(str.maketrans(dict(zip(free[1], free[0], strict=False))))  # places that are the same
+        same: dict[str, str | int | None] = dict(zip(free[1], free[0], strict=False))
+        paired = right.translate(str.maketrans(same))  # places that are the same
         found = joint.by_label(one, two, (left, paired)) if len(free[0]) == len(free[1]) else None
         found = joint.by_label(one, two, (left, right)) if found is None else found
         if found is None:  # or a factor has no signal yet: a weight in the making

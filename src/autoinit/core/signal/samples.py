@@ -57,6 +57,7 @@ def sample(
             along = [1] * len(shape)
             along[axis] = shape[axis]
             drawn = drawn * np.sqrt(np.asarray(profile, float)).reshape(along)
+    drawn = np.asarray(drawn, float)
     if signal.expr is X:
         return drawn
     return np.asarray(evaluate(signal.expr, drawn), float) + np.zeros(shape)
