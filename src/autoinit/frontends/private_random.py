@@ -65,9 +65,10 @@ def private_random(
     opened: list[Names] = []
     try:
         _current.sources = Sources(random.Random(seed), np.random.RandomState(seed % 2**32), own)
+        table = {**replacements(), **{id(f): Redirected(f, _other(f)) for f in others or ()}}
         for names in (vars(random), vars(np.random), *namespaces):
             opened.append(names)
-            _open(names, others or {})
+            _open(names, table)
         yield
     finally:
         for names in opened:
@@ -75,15 +76,14 @@ def private_random(
         _current.sources = before
 
 
-def _open(names: Names, others: Mapping[Function, Function]) -> None:
+def _open(names: Names, table: Mapping[Any, Redirected]) -> None:
     with WALKING:
         _, count = _patched.get(id(names), (names, 0))
         _patched[id(names)] = (names, count + 1)
         if count:
             return
-        table = {**replacements(), **{id(f): Redirected(f, _other(f)) for f in others}}
-        found = {name: table.get(_key(value)) for name, value in list(names.items())}
-        names.update({name: made for name, made in found.items() if made is not None})
+        found = [(name, table.get(_key(v) if type(v) in _BOUND else id(v))) for name, v in list(names.items())]
+        names.update({name: made for name, made in found if made is not None})
 
 
 def _close(names: Names) -> None:
@@ -93,7 +93,7 @@ def _close(names: Names) -> None:
             _patched[id(names)] = (names, count - 1)
             return
         _patched.pop(id(names), None)
-        names.update({k: v.original for k, v in list(names.items()) if isinstance(v, Redirected)})
+        names.update({k: v.original for k, v in list(names.items()) if type(v) is Redirected})
 
 
 def original_of(function: Function) -> Function:

@@ -29,10 +29,11 @@ def from_array(array: NDArray[Any]) -> Signal:
     for subset in product((0, 1), repeat=x.ndim):
         axes = tuple(a for a in range(x.ndim) if subset[a])
         if axes:
-            partial[axes] = partial[axes[:-1]].mean(axis=axes[-1], keepdims=True)
+            inner = partial[axes[:-1]]
+            partial[axes] = np.add.reduce(inner, axis=axes[-1], keepdims=True) / inner.shape[axes[-1]]
         K[subset] = np.vdot(partial[axes], partial[axes]) / partial[axes].size
     for a, n in enumerate(x.shape):
         if n > 1:
             pair = K.reshape(1 << a, 2, -1)
             pair[:, 1] = (pair[:, 1] - pair[:, 0] / n) / (1 - 1 / n)
-    return Signal(x.shape, float(x.mean()), K)
+    return Signal(x.shape, float(np.add.reduce(x, axis=None)) / x.size, K)

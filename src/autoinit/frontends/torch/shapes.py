@@ -117,9 +117,15 @@ def _binary(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict
     tensors = all(isinstance(t, torch.Tensor) and t.dim() and t.layout is torch.strided for t in (a, b))
     if not tensors or a.device != b.device:
         return None
-    if a.dtype == b.dtype and a.is_floating_point() and a.is_contiguous() and b.is_contiguous():
+    if a.dtype == b.dtype and a.is_floating_point():
         shape = _broadcast(a.shape, b.shape)
-        return None if shape is None else like(mode, a, shape)
+        if shape is None:
+            return None
+        if a.is_contiguous() and (shape == a.shape or b.is_contiguous()):
+            return like(mode, a, shape)
+        stride = _densely(a) if shape == a.shape else None
+        if stride is not None:
+            return wrapped(mode, torch.empty_strided(shape, stride, dtype=a.dtype, device="meta"), a.device)
     return _kernel(mode, func, (_shape_of(a), _shape_of(b)), kwargs)
 
 
@@ -128,6 +134,18 @@ def _broadcast(a: torch.Size, b: torch.Size) -> tuple[int, ...] | None:
     rank = max(len(a), len(b))
     pairs = list(zip((1,) * (rank - len(a)) + tuple(a), (1,) * (rank - len(b)) + tuple(b), strict=True))
     return tuple(n if m == 1 else m for m, n in pairs) if all(m == n or 1 in (m, n) for m, n in pairs) else None
+
+
+def _densely(a: torch.Tensor) -> list[int] | None:
+    """The strides of what is made of it entry by entry: its axes in their order, without gaps; None if it has none."""
+    order = sorted((s, d) for d, (n, s) in enumerate(zip(a.shape, a.stride(), strict=True)) if n != 1)
+    if len({s for s, _ in order}) < len(order) or 0 in a.shape or (order and not order[0][0]):
+        return None
+    made, step = [1] * a.dim(), 1
+    for _, d in order:
+        made[d] = step
+        step *= a.shape[d]
+    return made
 
 
 def _written(mode: FakeTensorMode, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
