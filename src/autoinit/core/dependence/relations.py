@@ -55,7 +55,10 @@ class Relations:
         """What the first of the maps along axes that end in this node is given, and all of them in one."""
         if self._joint is None:
             return x, maps_of(self._node, x.shape)
-        return chained(self._joint, self._node, x)
+        try:
+            return chained(self._joint, self._node, x)
+        except Lost:  # of a weight in the making
+            return x, maps_of(self._node, x.shape)
 
     def across(self, slot: int, other: int, axis: int) -> Array | None:
         """The same for operands of their own lengths along an axis, averaged over all pairs of places there."""
@@ -75,9 +78,12 @@ class Relations:
         found = joint.by_label(one, two, (left, right)) if found is None else found
         if found is None:  # or a factor has no signal yet: a weight in the making
             return False
-        u, v = (joint.signal(value) for value in (one, two))
-        slight = SLIGHT * (u.variance * v.variance) ** 0.5
-        return bool(np.any(np.abs(found) > slight)) or joint.is_factor(one, two) or joint.is_factor(two, one)
+        try:
+            u, v = (joint.signal(value) for value in (one, two))
+            slight = SLIGHT * (u.variance * v.variance) ** 0.5
+            return bool(np.any(np.abs(found) > slight)) or joint.is_factor(one, two) or joint.is_factor(two, one)
+        except Lost:
+            return False
 
     def statistic(self, slot: int, other: int, law: Signal) -> Statistic | None:
         """What operand `slot`, with this signal, is a statistic of, if that is the other one."""
