@@ -72,9 +72,10 @@ class Relations:
             return False
         joint, one, two = asked
         left, right = equation.split("->")[0].split(",")
-        free = [[c for c in text if c not in other] for text, other in ((left, right), (right, left))]
-        paired = right.translate(str.maketrans(dict(zip(free[1], free[0], strict=False))))  # places that are the same
-        found = joint.by_label(one, two, (left, paired)) if len(free[0]) == len(free[1]) else None
+        rows, columns = ("".join(c for c in a if c not in b) for a, b in ((left, right), (right, left)))
+        found = None
+        if len(rows) == len(columns):  # of the places that both have for themselves the same ones
+            found = joint.by_label(one, two, (left, right.translate(str.maketrans(columns, rows))))
         found = joint.by_label(one, two, (left, right)) if found is None else found
         if found is None:  # or a factor has no signal yet: a weight in the making
             return False
