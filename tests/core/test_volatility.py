@@ -140,13 +140,13 @@ def test_scatter_of_white_noise() -> None:
 def test_bounded_functions_behind_one_input(name: str) -> None:
     """f(w x) of one input x ~ N(0, 1): r = x^2 has V = 2. E f and E f^2 against 2 10^6 samples (0.1 %).
 
-    Three points of the law of r: 12 % of E[f^2]. Without scatter tanh comes out at 1.43 times that.
+    A log-normal r is not quite as often small: 19 % of E[f^2]. Without scatter tanh comes out at 1.43 times that.
     """
     y = layer(iid((64, 1)), 16)
     made = Signal.function(y, apply(name, X))
     w, x = np.random.default_rng(0).standard_normal((2, 2_000_000))
     f = {"tanh": np.tanh, "sin": np.sin, "cos": np.cos, "sigmoid": lambda t: 1.0 / (1.0 + np.exp(-t))}[name](w * x)
-    assert made.second == pytest.approx(float(np.mean(f * f)), rel=0.12)
+    assert made.second == pytest.approx(float(np.mean(f * f)), rel=0.19)
     assert made.mean == pytest.approx(float(f.mean()), abs=0.1)
 
 

@@ -8,9 +8,11 @@ import torch
 import torch.nn.functional as F
 
 import autoinit.rules.attention  # noqa: F401
+from autoinit.core.graph.graph import Node
 from autoinit.core.signal.contraction import einsum_moments, matmul_moments
 from autoinit.core.signal.measured import from_array
 from autoinit.core.signal.signal import Signal, iid
+from tests.core.dependence.program import Program
 
 from .harness import check, compare, components, measure, predict
 
@@ -243,3 +245,37 @@ def test_matmul_moments_broadcast():
     )
     mean, K = matmul_moments(a, b)
     compare(Signal((2, 3, 4, 6), mean, K), measure([a, b], torch.matmul, 1000)[0])
+
+
+def test_shares_may_stand_behind_the_values():
+    """v p^T is (p v^T)^T, what keys and values share included."""
+    logits = iid((2, 6, 6), 0.0, 2.0)
+    values = Signal((2, 6, 3), 0.0, iid((2, 6, 3)).K, deficiency=1 / 3)
+    p = predict("softmax", [logits], [(2, 6, 6)], axis=2)
+    one = predict("matmul", [p, values], [(2, 6, 3)])
+    turned = predict("permute", [p], [(2, 6, 6)], perm=(0, 2, 1))
+    v = Signal((2, 3, 6), 0.0, iid((2, 3, 6)).K, deficiency=1 / 3)
+    two = predict("matmul", [v, turned], [(2, 3, 6)])
+    np.testing.assert_allclose(two.K, one.K.transpose(0, 2, 1))
+    alone = predict("matmul", [p, iid((2, 6, 3))], [(2, 6, 3)])
+    assert one.second > 1.1 * alone.second
+
+
+@pytest.mark.parametrize("equation", ["rtw,rsw->rts", "rtw,rtv->rwv", "rtw,stv->rwsv"])
+def test_a_tensor_meets_itself(equation):
+    """Wherever the free places of both factors may be the same: rows, or features, of which a pair in 64 is."""
+    program = Program()
+    x, y = program.input(iid((2, 12, 64))), program.input(iid((2, 12, 64)))
+    for other, expected in ((x, True), (y, False)):
+        node = Node("einsum", (x, other), (program.new((1,)),), {"equation": equation})
+        assert program.relations(node).meets_itself(equation) is expected
+
+
+def test_a_product_meets_its_factor():
+    program = Program()
+    x, y = program.input(iid((2, 12, 64))), program.input(iid((2, 64, 64)))
+    turned = program.op("permute", x, shape=(2, 64, 12), perm=(0, 2, 1))
+    gram = program.op("matmul", turned, x, shape=(2, 64, 64))
+    for other, expected in ((gram, True), (y, False)):
+        node = Node("matmul", (x, other), (program.new((2, 12, 64)),), {})
+        assert program.relations(node).meets_itself("amk,akp->amp") is expected

@@ -11,10 +11,14 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from autoinit.core.graph.graph import Value
+from autoinit.core.graph.graph import Constant, Node, Value
+from autoinit.core.signal.measured import from_array
+from autoinit.core.signal.profiles import Array
 from autoinit.core.signal.samples import sample
 from autoinit.core.signal.signal import Signal, iid
+from autoinit.rules.registry import RULES
 from tests.core.dependence.program import Program, by_pairs
+from tests.rules.weighted import GivenWeights
 
 SHAPE = (3, 4, 6)
 Build = Callable[[Program, Value], Value]
@@ -160,6 +164,61 @@ OPS: dict[str, tuple[Build, Run, float]] = {
         lambda t: t.transpose(1, 2).softmax(2) @ t, 0.1,
     ),
 }  # fmt: skip
+
+
+def kernel(*shape: int) -> Array:
+    """Of no symmetry, and not the product of two vectors."""
+    return np.cos(np.arange(np.prod(shape))).reshape(shape) + 0.5
+
+
+def with_constant(p: Program, op: str, x: Value, array: Array, shape: tuple[int, ...], **attrs: Any) -> Value:
+    """An op whose weight has known values."""
+    constant, out = Constant(array.shape, lambda: array), p.new(shape)
+    node = Node(op, (x, constant, None), (out,), attrs)
+    p.seen(node, RULES[op](node, GivenWeights({1: from_array(array)}), p.signals[x.id], None))
+    return out
+
+
+def convolved(p: Program, x: Value) -> Value:
+    """Along the last two axes, the first being channels by themselves."""
+    image = p.op("reshape", x, shape=(1, *SHAPE))
+    made = with_constant(p, "conv", image, np.broadcast_to(kernel(1, 1, 3, 3), (3, 1, 3, 3)), (1, *SHAPE), groups=3,
+                         stride=(1, 1), dilation=(1, 1), padding=((1, 1), (1, 1)), transposed=False,
+                         x_axes=(0, 1, 2, 3), w_axes=(0, 1, 2, 3))  # fmt: skip
+    return p.op("reshape", made, shape=SHAPE)
+
+
+NEW: dict[str, tuple[Build, Run, float]] = {
+    "constant kernel": (
+        convolved, lambda t: F.conv2d(t[None], torch.from_numpy(kernel(1, 1, 3, 3)).expand(3, 1, 3, 3), padding=1,
+                                      groups=3)[0], 0.03,  # borders are averaged in
+    ),
+    "constant matrix": (
+        lambda p, x: with_constant(p, "linear", x, kernel(6, 6), SHAPE),
+        lambda t: F.linear(t, torch.from_numpy(kernel(6, 6))), 0.02,
+    ),
+    "triangle": (lambda p, x: p.op("triangle", x, lower=True, diagonal=1), lambda t: t.tril(1), 0.0),
+    "maximum with its flip": (
+        lambda p, x: p.function("maximum", x, p.op("shuffle", x, moves=(("flip", 2, 0),))),
+        lambda t: torch.maximum(t, t.flip(2)), 0.03,
+    ),
+    "einsum": (
+        lambda p, x: p.op("einsum", x, p.input(iid((4, 4), 0.5, 0.0)), shape=SHAPE, equation="abc,db->adc"),
+        lambda t: torch.einsum("abc,db->adc", t, torch.full((4, 4), 0.5, dtype=t.dtype)), 0.0,
+    ),
+}  # fmt: skip
+OPS.update(NEW)
+
+
+def test_an_op_without_a_form_is_named() -> None:
+    """It meets what went into it: nobody knows. What is made of something else varies with nothing here."""
+    p = Program()
+    x, y = p.input(source()), p.input(source())
+    made = p.op("cumulative", x, kind="prod", axis=2)
+    assert p.joint.covariance(made, x, SHAPE) is None
+    assert p.joint.unfollowed(made, x, SHAPE) == "cumulative"
+    found = p.joint.covariance(made, y, SHAPE)
+    assert found is not None and not found.any() and p.joint.unfollowed(made, y, SHAPE) == ""
 
 
 @pytest.mark.parametrize("name", OPS)

@@ -233,7 +233,12 @@ class Joint:
         node = None if at is None else self.story.producer(self.down(self.view(at, 0)).base)
         if node is None or not spec_of(node.op).pairs or self.story.weights_of(node):
             return False
-        return any(self.view(factor, 0).base == self.view(x, 0).base for _, factor in self.data(node))
+
+        def entries(value: Value) -> object:
+            layout = self.view(value, 0)
+            return layout.base, layout.fixed, frozenset(part for parts in layout.axes for part in parts)
+
+        return any(entries(factor) == entries(x) for _, factor in self.data(node))
 
     def source_argument(self, value: Value) -> Value:
         """The value of the same shape that one is a function of, entry by entry, in the same view of a source."""

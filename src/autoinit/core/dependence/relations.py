@@ -55,7 +55,10 @@ class Relations:
         """What the first of the maps along axes that end in this node is given, and all of them in one."""
         if self._joint is None:
             return x, maps_of(self._node, x.shape)
-        return chained(self._joint, self._node, x)
+        try:
+            return chained(self._joint, self._node, x)
+        except Lost:  # of a weight in the making
+            return x, maps_of(self._node, x.shape)
 
     def across(self, slot: int, other: int, axis: int) -> Array | None:
         """The same for operands of their own lengths along an axis, averaged over all pairs of places there."""
@@ -69,16 +72,19 @@ class Relations:
             return False
         joint, one, two = asked
         left, right = equation.split("->")[0].split(",")
-        free = [[c for c in text if c not in other] for text, other in ((left, right), (right, left))]
-        same: dict[str, str | int | None] = dict(zip(free[1], free[0], strict=False))
-        paired = right.translate(str.maketrans(same))  # places that are the same
-        found = joint.by_label(one, two, (left, paired)) if len(free[0]) == len(free[1]) else None
+        rows, columns = ("".join(c for c in a if c not in b) for a, b in ((left, right), (right, left)))
+        found = None
+        if len(rows) == len(columns):  # of the places that both have for themselves the same ones
+            found = joint.by_label(one, two, (left, right.translate(str.maketrans(columns, rows))))
         found = joint.by_label(one, two, (left, right)) if found is None else found
         if found is None:  # or a factor has no signal yet: a weight in the making
             return False
-        u, v = (joint.signal(value) for value in (one, two))
-        slight = SLIGHT * (u.variance * v.variance) ** 0.5
-        return bool(np.any(np.abs(found) > slight)) or joint.is_factor(one, two) or joint.is_factor(two, one)
+        try:
+            u, v = (joint.signal(value) for value in (one, two))
+            slight = SLIGHT * (u.variance * v.variance) ** 0.5
+            return bool(np.any(np.abs(found) > slight)) or joint.is_factor(one, two) or joint.is_factor(two, one)
+        except Lost:
+            return False
 
     def statistic(self, slot: int, other: int, law: Signal) -> Statistic | None:
         """What operand `slot`, with this signal, is a statistic of, if that is the other one."""

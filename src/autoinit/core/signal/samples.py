@@ -48,8 +48,8 @@ def sample(
     if features is not None and width > 0 and width * prod(shape) <= MOST_PRODUCTS:
         few = tuple(width if axis == features else n for axis, n in enumerate(shape))
         mixture = rng.standard_normal((width, shape[features])) / width**0.5
-        drawn = np.moveaxis(gaussian_array(0.0, source.covariance, few, rng), features, -1) @ mixture
-        drawn = np.moveaxis(drawn, -1, features)
+        drawn = np.moveaxis(gaussian_array(0.0, source.covariance, few, rng), features, -1)
+        drawn = np.moveaxis(np.asarray(drawn @ mixture, np.float64), -1, features)
     else:
         drawn = gaussian_array(source.mean, source.covariance, shape, rng)
     for axis, profile in enumerate(source.profiles):

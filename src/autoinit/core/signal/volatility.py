@@ -25,7 +25,6 @@ of x a covariance with few directions), so V'(S) of the same feature gains 2 (1 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from math import isfinite, log1p, log10, sqrt
 from typing import TYPE_CHECKING
 
@@ -89,34 +88,27 @@ def _mean_power(expr: Expr, mean: float, variance: float, at: float) -> float:
 def _mixed(
     expr: Expr, mean: float, variance: float, moments: tuple[float, float], K: Array, V: Array
 ) -> tuple[float, float, Array]:
-    """For a bounded function, no power law: E f over three points of r, taken as Gamma with variance V(0).
+    """For a bounded function, no power law: E f over three points of log r = -s/2 + sqrt(s) g, s = log(1 + V(0)).
 
-    That is the law of |x|²/n for n Gaussian entries, V(0) = 2/n. With c_j the coefficients of E[f | r] in its
-    orthogonal polynomials (Laguerre), E[f f'] gains c_1² q + c_2² q², q(S) = V(S)/V(0), and what is left of the
-    covariances counts as much as what is left of the variance. No rare draw makes these means.
+    With c_j the Hermite coefficients of E[f | g], E[f f'] gains c_1² q + c_2² q² with q(S) = log(1 + V(S)) / s, and
+    what is left of the covariances counts as much as what is left of the variance. No rare draw makes these means.
     """
     at, own = moments
     V = np.clip(V, -0.9, OF_ONE)
-    if V.flat[0] <= 1e-6:
+    s = float(np.log1p(V.flat[0]))
+    if s <= 1e-6:
         return at, own, K
-    r, rows = _laguerre(float(V.flat[0]))
-    laws = [analyse(expr, mean, max(variance, 0.0) * float(part)) for part in r]
-    first, linear, curved = (float(c) for c in rows @ [float(law.mean) for law in laws])
-    second = float(rows[0] @ [float(law.second) for law in laws])
-    q = np.clip(V / V.flat[0], -1.0, 1.0)
+    laws = [analyse(expr, mean, max(variance, 0.0) * float(part)) for part in np.exp(-s / 2 + np.sqrt(s) * _G)]
+    first, linear, curved = (float(c) for c in _COEFFICIENTS @ [float(law.mean) for law in laws])
+    second = float(_COEFFICIENTS[0] @ [float(law.second) for law in laws])
+    q = np.clip(np.log1p(V) / s, -1.0, 1.0)
     left = (second - first * first - linear**2 - curved**2) / max(own - at * at, 1e-300)
     K = first * first + (K - at * at) * float(np.clip(left, 0.0, 1.0)) + linear**2 * q + curved**2 * q * q
     return first, second, K
 
 
-@lru_cache(maxsize=1024)
-def _laguerre(V: float) -> tuple[Array, Array]:
-    """Three points of a Gamma law of mean 1 and variance V, and rows that take coefficients c_0, c_1, c_2 from values
-    there: eigenvalues and eigenvectors of the Jacobi matrix of the law's orthogonal polynomials."""
-    j = np.arange(3)
-    off = np.sqrt(j[1:] * (j[1:] + 1.0 / V - 1.0))
-    nodes, vectors = np.linalg.eigh(np.diag(2.0 * j + 1.0 / V) + np.diag(off, 1) + np.diag(off, -1))
-    return nodes * V, vectors * vectors[0]
+_G = np.array([-np.sqrt(3.0), 0.0, np.sqrt(3.0)])
+_COEFFICIENTS = np.array([np.ones(3), _G, (_G * _G - 1.0) / np.sqrt(2.0)]) * np.array([1.0, 4.0, 1.0]) / 6.0
 
 
 def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
