@@ -64,7 +64,8 @@ def worked_on(
 ) -> None:
     """Work on all names in processes with limits; each record, with these fields, goes to the journal at once."""
     jobs = max(1, min(options.jobs, len(names)))
-    limits = Limits(options.time, options.memory * 1024)
+    megabytes = options.memory * 1024
+    limits = Limits(options.time, megabytes, kept=min(Limits.kept, megabytes / 2))
     verbose = getattr(options, "verbose", False)
     with Progress(len(names)) as progress:
         for name, found in run(names, work, jobs, limits, progress.started, prepare):

@@ -56,17 +56,18 @@ def born_table(seconds: float) -> Table:
     """One device against eight."""
     flags = f"--xla_force_host_platform_device_count={DEVICES}"
     found = process("born", seconds=seconds, XLA_FLAGS=flags)
-    table = Table("Born sharded", ["devices", "flops per device", "made per device", "memory in between"])
+    table = Table("Born sharded", ["init", "devices", "flops per device", "made per device", "memory in between"])
     if "error" in found:
-        table.add(found["error"], "", "", "")
+        table.add(found["error"], "", "", "", "")
         return table
-    for devices, costs in ((1, found["one"]), (found["devices"], found["many"])):
+    rows = (("AutoInit", 1, found["one"]), ("AutoInit", found["devices"], found["many"]), ("Flax", 1, found["plain"]))
+    for name, devices, costs in rows:
         sizes = (f"{costs[kind] / 2**20:.2f} MiB" for kind in ("made", "between"))
-        table.add(devices, f"{costs['flops']:.3g}", *sizes)
+        table.add(name, devices, f"{costs['flops']:.3g}", *sizes)
     equal = "the same bits" if found["same"] else "OTHER BITS"
     table.caption = (
         f"`jit(autoinit.linen.init)` of {found['weights'] / 1e6:.1f} M weights, kernels cut along both axes, the rest "
-        f"on every device: {equal} as without sharding. Weights are drawn by the host, so flops are those of the rest."
+        f"on every device: {equal} as without sharding. The host draws weights, which XLA does not count."
     )
     return table
 

@@ -29,7 +29,7 @@ def costs(compiled: Any) -> dict[str, float]:
     """Floating point operations, and bytes of what is made and of what is needed in between, per device."""
     found, memory = compiled.cost_analysis(), compiled.memory_analysis()
     found = found[0] if isinstance(found, list) else found
-    return {"flops": float(found.get("flops", 0.0)), "made": memory.output_size_in_bytes,
+    return {"flops": max(float(found.get("flops", 0.0)), 0.0), "made": memory.output_size_in_bytes,
             "between": memory.temp_size_in_bytes}  # fmt: skip
 
 
@@ -46,11 +46,12 @@ def main() -> None:
     one = jax.jit(init).lower(key, x).compile()
     many = jax.jit(init, out_shardings=jax.tree_util.tree_map(place, whole)).lower(key, x).compile()
     sharded = many(key, x)
+    plain = jax.jit(Net().init).lower(key, x).compile()
     pairs = zip(jax.tree_util.tree_leaves(whole), jax.tree_util.tree_leaves(sharded), strict=True)
     same = all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
     weights = sum(a.size for a in jax.tree_util.tree_leaves(whole))
     print(json.dumps({"same": same, "weights": weights, "devices": jax.device_count(), "one": costs(one),
-                      "many": costs(many)}))  # fmt: skip
+                      "many": costs(many), "plain": costs(plain)}))  # fmt: skip
 
 
 if __name__ == "__main__":

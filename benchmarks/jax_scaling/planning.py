@@ -13,7 +13,8 @@ import numpy as np
 
 import autoinit
 
-from ..scaling.planning import peak, seconds
+from ..scaling.planning import seconds
+from ..zoos import memory
 from .llama import SIZES, network, shapes
 
 
@@ -25,13 +26,15 @@ def main(name: str, form: str, length: int) -> None:
         network(few, scanned), words, params=shapes(few, scanned), warn=False
     )  # what is compiled on first use
     params, function = shapes(size, scanned), network(size, scanned)
-    before = peak()
+    memory.forget_peak()
+    before = memory.resident()
     traced = seconds(lambda: jax.make_jaxpr(function)(params, words))
     plans: list[autoinit.Plan] = []
     planned = seconds(lambda: plans.append(autoinit.plan(function, words, params=params, warn=False)))
+    grown = max(memory.peak() - before, 0.0) / 1024
     weights: Any = sum(prod(leaf.shape) for leaf in jax.tree_util.tree_leaves(params))
     print(json.dumps({"name": name, "form": form, "tokens": length, "weights": weights, "jaxpr": traced,
-                      "plan": planned, "tensors": len(plans[0].tensors), "memory": peak() - before,
+                      "plan": planned, "tensors": len(plans[0].tensors), "memory": grown,
                       "drawn": sum(entry.action == "set" for entry in plans[0].parameters)}))  # fmt: skip
 
 

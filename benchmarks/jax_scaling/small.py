@@ -22,7 +22,7 @@ from ..scaling import models as large
 from ..timing import Result, best
 from .llama import SIZES, network, shapes
 
-PER_OP, DRAWN = 2.0, 0.5
+PER_OP, DRAWN = 2.0, 1.0
 ROWS, COLUMNS = 2048, 4096
 
 

@@ -52,3 +52,17 @@ def test_routing_by_the_strongest_expert() -> None:
     plan = plan_of(program(function, shapes), noise(64, 32))
     assert {p.name for p in plan.parameters if p.action == "set"} == set(shapes)
     assert not [n for n in plan.notes if n.kind == "passed"]
+
+
+def test_both_parts_of_a_complex_number_are_sampled() -> None:
+    """|exp(a + ib)| = exp(a): the variance of a constant that samples tell is that of the array itself."""
+    re, im = np.linspace(-2, 0, 16, dtype=np.float32), np.linspace(0.3, 3, 16, dtype=np.float32)
+
+    def function(p: Any, x: Any, key: Any) -> Any:
+        e = jnp.exp(lax.complex(re + 0.0 * p["gain"], im))
+        return ((x @ p["one.w"]) * e).real
+
+    plan = plan_of(program(function, {"one.w": (32, 16), "gain": (16,)}), noise(64, 32))
+    (row,) = [t for t in plan.tensors if t.op == "exp"]
+    values = np.exp(re + 1j * im)
+    assert row.tensor_variance == pytest.approx(np.square(np.abs(values - values.mean())).mean(), rel=1e-4)

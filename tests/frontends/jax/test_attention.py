@@ -76,3 +76,21 @@ def test_the_same_as_fused(written: Any, causal: bool) -> None:
         assert plan[f"{name}.weight"].std == pytest.approx(twin[f"{name}.weight"].std, rel=1e-6)
     nodes = traced(made, noise(BATCH, TOKENS, WIDTH)).graph.nodes
     assert [node.attrs["causal"] for node in nodes if node.op == "attention"] == [causal]
+
+
+def test_tokens_of_a_table_are_as_good_as_a_signal() -> None:
+    """Attention, and a convolution with its bias, on what words chose."""
+    shapes = {"table.w": (50, WIDTH), **{f"{n}.weight": (WIDTH, WIDTH) for n in "qkv"}, "conv.w": (3, WIDTH, WIDTH),
+              "conv.shift": (WIDTH,)}  # fmt: skip
+
+    def function(p: Any, words: Any, key: Any) -> Any:
+        x = p["table.w"][words]
+        q, k, v = ((x @ p[f"{n}.weight"]).reshape(BATCH, TOKENS, HEADS, -1) for n in "qkv")
+        x = of_jax(q, k, v, True).reshape(BATCH, TOKENS, WIDTH)
+        y = jax.lax.conv_general_dilated(x, p["conv.w"], (1,), "SAME", dimension_numbers=("NHC", "HIO", "NHC"))
+        return y + p["conv.shift"]
+
+    made = program(function, shapes)
+    nodes = traced(made, autoinit.Input((BATCH, TOKENS), vocabulary=50)).graph.nodes
+    assert [node.attrs["causal"] for node in nodes if node.op == "attention"] == [True]
+    assert [len([r for r in node.inputs if r is not None]) for node in nodes if node.op == "conv"] == [3]

@@ -9,6 +9,8 @@ from tests.frontends.jax.twins import TWINS
 
 from . import more_twins, test_parity
 
+LOOSER = {"pooled_vgg": 1e-4}
+"""JAX writes elu out as a choice: the same signal, but its maximum over a window is integrated another way."""
 MORE = {one.__name__: one for one in more_twins.MORE}
 OTHERS = {one.__name__: one for one in test_parity.ARCHITECTURES}
 
@@ -22,9 +24,8 @@ def models(name):
 
 
 def stds(plan):
-    """Of the weights, in the order in which they are used, part by part."""
-    rows = [row for row in plan.weight_layers if row.target is not None]
-    return sorted(plan[row.weight].parts[0].std for row in rows)
+    """Of all that is drawn, part by part (a stacked weight has one for each layer), in order of size."""
+    return sorted(part.std for entry in plan.parameters if entry.action == "set" for part in entry.parts)
 
 
 @pytest.mark.parametrize("twin", TWINS, ids=lambda f: f.__name__)
@@ -37,10 +38,11 @@ def test_three_frameworks_have_one_plan(twin):
         autoinit.plan(function, tuple(inputs) if isinstance(inputs, list) else inputs, params=params),
     ]
     one = plans[0]
+    allowed = LOOSER.get(twin.__name__, 1e-6)
     assert len(stds(one)) >= 2
     last = one.tensors[one.outputs[0]]
     for other in plans[1:]:
-        assert stds(other) == pytest.approx(stds(one), rel=1e-6)
+        assert stds(other) == pytest.approx(stds(one), rel=allowed)
         found = other.tensors[other.outputs[0]]
-        assert (found.mean, found.variance) == pytest.approx((last.mean, last.variance), rel=1e-6, abs=1e-9)
+        assert (found.mean, found.variance) == pytest.approx((last.mean, last.variance), rel=allowed, abs=1e-9)
         assert not [n for n in other.notes if n.kind in ("passed", "simulated")]

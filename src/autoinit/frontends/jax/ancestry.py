@@ -67,7 +67,8 @@ class TapeAncestry:
                     made = step.run([self._real(a, known) for a in step.inputs])
                     for out, array in zip(step.outputs, made, strict=True):
                         known.setdefault(id(out), array)
-                return np.asarray(known[id(atom)], np.float64).reshape(value.shape)
+                made = np.asarray(known[id(atom)])
+                return made.astype(np.complex128 if np.iscomplexobj(made) else np.float64).reshape(value.shape)
         except Exception:  # whatever a primitive may find wrong with samples
             return None
 
@@ -133,7 +134,7 @@ class TapeAncestry:
         return sorted(steps.values(), key=lambda step: self._order[id(step)]), list(drawn.values())
 
     def _drawn(self, atom: Atom, draw: Draw) -> Any:
-        array = draw(self._value[id(atom)])
+        array = draw(self._value[id(atom)], bool(jnp.issubdtype(atom.dtype, np.complexfloating)))
         if array is None:
             raise ValueError(f"no sample of an array of shape {atom.shape}")
         return jnp.asarray(array, atom.dtype)

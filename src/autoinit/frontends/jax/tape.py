@@ -50,6 +50,11 @@ class Atom:
         return self.step is None and self.of is Of.PARAMETERS
 
     @property
+    def is_signal(self) -> bool:
+        """Whether it comes of a floating input, or of a table that words chose from."""
+        return bool(self.of & Of.SIGNAL) or (Of.WORDS | Of.PARAMETERS) in self.of
+
+    @property
     def is_given(self) -> bool:
         """Whether it has a value, or a sample of it, without any chance."""
         return not self.of & ~Of.WORDS

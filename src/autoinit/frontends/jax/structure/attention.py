@@ -37,7 +37,7 @@ def attention_of(step: Step) -> Whole | None:
     if step.name != "dot_general":
         return None
     for slot in (0, 1):
-        found = _logits(step.inputs[slot]) if step.inputs[slot].of & Of.SIGNAL else None
+        found = _logits(step.inputs[slot]) if step.inputs[slot].is_signal else None
         made = None if found is None else _matched(step, slot, found)
         if made is not None:
             return made

@@ -60,7 +60,7 @@ def _fits(bias: Atom, x: Atom, places: list[int]) -> bool:
 def output_axes(step: Step) -> tuple[int, ...] | None:
     """The axes of what a layer makes that its weight runs along; None if it is no layer with a weight of its own."""
     if step.name == "conv_general_dilated":
-        own = step.inputs[1].of is Of.PARAMETERS and bool(step.inputs[0].of & Of.SIGNAL)
+        own = step.inputs[1].of is Of.PARAMETERS and step.inputs[0].is_signal
         return (int(step.params["dimension_numbers"].out_spec[1]),) if own else None
     if step.name != "dot_general":
         return None
