@@ -30,13 +30,7 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     """Simulated: the sequence, the last states, and for an LSTM the last memories, as torch gives them."""
     a = node.attrs
     _let_context_decide(node, ctx)
-    directions = 2 if a.get("bidirectional") else 1
-    x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
-    states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
-    if len(states) < int(a.get("states", 0)) or not any(s.second > 0.0 for s in states):
-        states = ()
-    cells = tuple(_cell(node, ctx, slots) for slots in cells_of(node))
-    layout = Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
+    x, states, cells, layout = stack_of(node, ctx, x, *rest)
     measured = _remembered(x, states, cells, layout)
     ctx.note(node, "info", "moments measured on a simulated cell")
     mean, K = measured.output
@@ -51,6 +45,20 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     for value, (mean, K) in zip(node.outputs[1:], (measured.states, measured.memories), strict=False):
         made.append(Signal(value.shape, mean, K))
     return tuple(made)
+
+
+def stack_of(
+    node: Node, ctx: Context, x: Signal, *rest: Signal | None
+) -> tuple[Signal, tuple[Signal, ...], tuple[CellWeights, ...], Layout]:
+    """What is simulated: the input with the batch first, initial states (none if they are zero), cells, their order."""
+    a = node.attrs
+    x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
+    states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
+    if len(states) < int(a.get("states", 0)) or not any(s.second > 0.0 for s in states):
+        states = ()
+    cells = tuple(_cell(node, ctx, slots) for slots in cells_of(node))
+    directions = 2 if a.get("bidirectional") else 1
+    return x, states, cells, Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
 
 
 def _let_context_decide(node: Node, ctx: Context) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +63,7 @@ class Layout:
     steps: int
 
 
-def _narrow(n: int) -> int:
+def narrow(n: int) -> int:
     return min(n, WIDTH)
 
 
@@ -78,14 +79,14 @@ def _function(name: str) -> Callable[[Floats], Floats]:
     return lambda x: np.asarray(function.fn(x, *function.defaults))
 
 
-class _Cell:
+class Cell:
     """One drawn cell of reduced width."""
 
     def __init__(self, w: CellWeights, inputs: int, rng: np.random.Generator) -> None:
         self.kind, self.reset_after, self.dropout = w.kind, w.reset_after, w.recurrent_dropout
         self.act = _function("relu" if w.kind == "relu" else w.activation)
         self.gate = _function(w.gate)
-        self.hidden = _narrow(w.hidden)
+        self.hidden = narrow(w.hidden)
         shrink = self.hidden / w.hidden
         self.outputs = self.hidden if w.outputs == w.hidden else max(round(w.outputs * shrink), 1)
         h, p = self.hidden, self.outputs
@@ -105,14 +106,20 @@ class _Cell:
             else:
                 self.project = w.projection_std * np.sqrt(w.hidden / h) * rng.standard_normal((p, h))
 
-    def run(self, x: Floats, state: Floats, memory: Floats, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
-        """x (steps, batch, inputs) -> all states (steps, batch, outputs), the last state, the last memory."""
+    def run(
+        self, x: Floats, state: Floats, memory: Floats, rng: np.random.Generator, tape: list[Step] | None = None
+    ) -> tuple[Floats, Floats, Floats]:
+        """x (steps, batch, inputs) -> all states (steps, batch, outputs), the last state, the last memory.
+
+        tape: what `recurrent_gradients` needs of every step is added to it.
+        """
         driven = x @ self.w_in.T + self.b_in
         mask = 1.0 if self.dropout <= 0.0 else (rng.random(state.shape) >= self.dropout) / max(1.0 - self.dropout, 1e-9)
         all_states = []
-        for at in driven:
-            seen = state * mask
+        for t, at in enumerate(driven):
+            before, memory_before, seen = state, memory, state * mask
             back = seen @ self.w_back.T + self.b_back
+            reset = None
             if self.kind == "lstm":
                 i, f, g, o = np.split(at + back, 4, axis=-1)
                 memory = self.gate(f) * memory + self.gate(i) * self.act(g)
@@ -123,13 +130,35 @@ class _Cell:
                 (r_x, z_x, n_x), (r_h, z_h, n_h) = np.split(at, 3, axis=-1), np.split(back, 3, axis=-1)
                 r, z = self.gate(r_x + r_h), self.gate(z_x + z_h)
                 if not self.reset_after:
-                    n_h = (r * seen) @ self.w_back[2 * self.hidden :].T + self.b_back[2 * self.hidden :]
+                    reset = r * seen
+                    n_h = reset @ self.w_back[2 * self.hidden :].T + self.b_back[2 * self.hidden :]
+                    back = np.concatenate([r_h, z_h, n_h], axis=-1)
                 new = self.act(n_x + r * n_h if self.reset_after else n_x + n_h)
                 state = (1.0 - z) * new + z * state
             else:
                 state = self.act(at + back)
             all_states.append(state)
+            if tape is not None:
+                tape.append(Step(x[t], at, back, before, seen, mask, memory_before, memory, reset))
         return np.stack(all_states), state, memory
+
+
+class Step(NamedTuple):
+    """One step of a cell, as it went."""
+
+    x: Floats
+    at: Floats
+    """The input's part of the gates before their functions."""
+    back: Floats
+    """The state's part."""
+    before: Floats
+    seen: Floats
+    """The state before, as the recurrent kernel sees it: with dropout."""
+    mask: Any
+    memory_before: Floats
+    memory: Floats
+    reset: Floats | None
+    """GRU: the state behind the reset gate, where that acts before the kernel."""
 
 
 @dataclass(frozen=True)
@@ -148,11 +177,11 @@ def simulate(
     """Run the stack of `cells` (by layers, forward then backward) on samples of x (batch, time, feature)."""
     rng = np.random.default_rng(seed)
     steps = min(layout.steps, STEPS)
-    inputs = _narrow(x.shape[2])
+    inputs = narrow(x.shape[2])
     outputs, lasts, memories, levels = [], [], [], []
     for _ in range(DRAWS):
         drawn = sample(x, rng, {0: BATCH, 1: steps, 2: inputs}).transpose(1, 0, 2)
-        starts = [sample(s, rng, {1: BATCH, 2: _narrow(s.shape[2])}) for s in states]
+        starts = [sample(s, rng, {1: BATCH, 2: narrow(s.shape[2])}) for s in states]
         out, last, memory = _stack(drawn, starts, cells, layout, rng)
         outputs.append(_extended(out.transpose(1, 0, 2), layout.steps))
         levels.append(np.square(out).mean(axis=(1, 2)))
@@ -197,7 +226,7 @@ def _stack(
         sides = []
         for direction in range(layout.directions):
             index = layer * layout.directions + direction
-            cell = _Cell(cells[index], current.shape[-1], rng)
+            cell = Cell(cells[index], current.shape[-1], rng)
             batch = current.shape[1]
             state, memory = np.zeros((batch, cell.outputs)), np.zeros((batch, cell.hidden))
             if starts:

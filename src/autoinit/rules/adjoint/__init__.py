@@ -3,7 +3,17 @@
 from ...core.backward.passing import Backward
 from ...core.solve.interpreter import Propagation
 from ...core.solve.outcome import Gradients
-from . import attention, contractions, convolution, normalize, pointwise, reductions, structure, windows  # noqa: F401
+from . import (  # noqa: F401
+    attention,
+    contractions,
+    convolution,
+    normalize,
+    pointwise,
+    recurrent,
+    reductions,
+    structure,
+    windows,
+)
 from .registry import ADJOINTS, adjoint
 
 

@@ -18,6 +18,7 @@ from ...core.gaussian.activations import FUNCTIONS
 from ...core.gaussian.expression import Expr, X, apply
 from ...core.gaussian.slopes import Slopes
 from ...core.graph.graph import Node, Value
+from ...core.signal.axis_maps import levelled
 from ...core.signal.broadcast import aligned
 from ...core.signal.marginal import normal_points, points_of
 from ...core.signal.profiles import Array
@@ -67,7 +68,7 @@ def law_through(u: Signal, f: Expr, g: Law) -> Law:
         return _kept(g, f.line[0])
     source = u.source
     slopes = Slopes(f, u.expr, source.mean, source.variance)
-    table = slopes.pair(source.covariance) if source.variance > 0.0 else np.full(u.K.shape, slopes.second)
+    table = slopes.pair(_as_alike(source)) if source.variance > 0.0 else np.full(u.K.shape, slopes.second)
     points = slopes.at(points_of(u))
     squares, amplitudes = points**2, points
     if g.own is not None:
@@ -78,6 +79,14 @@ def law_through(u: Signal, f: Expr, g: Law) -> Law:
         share = (table - low) / (high - low) if high - low > 1e-12 * high else np.ones_like(table)
         table = first**2 + share * (second - first**2)
     return Law(times(g.moments, table), Own.of(squares, amplitudes))
+
+
+def _as_alike(source: Signal) -> Array:
+    """The covariance, were all places of one size: how alike two places are decides whether both slopes are on."""
+    made = np.asarray(source.covariance, float)
+    for axis, p in enumerate(source.profiles):
+        made = made if p is None else levelled(made, axis, p)
+    return made
 
 
 def _kept(g: Law, factor: float) -> Law:
