@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: venv demo docs test quick lowest lint typecheck bench zoo libraries clean
+.PHONY: venv demo docs test thorough quick lowest lint typecheck bench zoo libraries clean
 
 venv: $(STAMP)
 
@@ -28,15 +28,24 @@ demo: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
+# What XLA compiles runs once here: optimizing it takes longer than running it (`make lowest` leaves it on).
+PYTEST := OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
 test: lint typecheck
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --ignore=tests/frontends/keras
-	KERAS_BACKEND=tensorflow OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/frontends/keras
-	for backend in jax torch; do KERAS_BACKEND=$$backend OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 \
+	$(PYTEST) --ignore=tests/frontends/keras
+	KERAS_BACKEND=tensorflow $(PYTEST) tests/frontends/keras
+	for backend in jax torch; do KERAS_BACKEND=$$backend $(PYTEST) \
 		-m "not one_backend" tests/frontends/keras || exit 1; done
+
+# The broad versions of what narrower tests check: every line, every command in a process of its own, ten thousand layers.
+thorough: $(STAMP)
+	$(PYTEST) --thorough -m thorough --ignore=tests/frontends/keras
+	for backend in tensorflow jax torch; do KERAS_BACKEND=$$backend $(PYTEST) \
+		--thorough -m thorough tests/frontends/keras || exit 1; done
 
 # While working: the formulas, the plan and its reports.
 quick: $(STAMP)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow" tests/core tests/rules tests/report \
+	$(PYTEST) -m "not slow" tests/core tests/rules tests/report \
 		tests/test_api.py tests/test_imports.py tests/test_plan_class.py
 
 # The tests on the lowest versions that pyproject.toml claims (the test of KerasHub's models needs newer ones).

@@ -1,6 +1,6 @@
 """Every command of the README and of the documentation: run as it is typed, or (where it takes long) read.
 
-They run in a shell, in processes of their own, with what is installed here: nothing stands in for anything.
+One runs in a shell, in a process of its own, with what is installed here; the others do in `make thorough`.
 """
 
 import importlib
@@ -43,29 +43,58 @@ def test_there_are_commands():
     assert len(LABS) >= 8 and SPOKEN
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "line"), OURS, ids=lambda value: value)
-def test_command(name, line, tmp_path):
-    """What a page's first model is called is in its file `net.py`; a plan that is compared was written before."""
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the model of the page, `net.py`; it is forgotten afterwards."""
     (tmp_path / "net.py").write_text(re.search(r"```python\n(.*?)```", CLI, re.DOTALL)[1])
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "net", raising=False)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path
+
+
+def in_a_shell(line):
+    """A line in a shell whose commands are those of this environment: exit code, what it printed, what went wrong."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    found = subprocess.run(["bash", "-c", line], capture_output=True, text=True, env={**os.environ, "PATH": path})
+    return found.returncode, found.stdout, found.stderr
+
+
+def in_this_process(line):
+    found = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+    return found.exit_code, found.stdout, found.stderr
+
+
+IN_A_SHELL = next(line for name, line in OURS if name == "cli.md" and "--json plan.json" in line)
+"""The one with the most options, and a pattern that a shell would take for its own."""
+
+
+@pytest.mark.parametrize(("name", "line"), OURS, ids=lambda value: value)
+def test_command(name, line, here):
+    """As somebody types it, but in this process: starting one takes seconds."""
+    does_what_is_said(line, here, in_this_process)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [
+    pytest.param(line, marks=() if line == IN_A_SHELL else pytest.mark.thorough, id=line) for _, line in OURS
+])  # fmt: skip
+def test_command_in_a_shell(line, here):
+    does_what_is_said(line, here, in_a_shell)
+
+
+def does_what_is_said(line, here, typed):
+    """A plan that is compared was written before."""
     words = shlex.split(line, comments=True)
     if "plan.json" in words and "--json" not in words:
-        written = next(other for _, other in OURS if "--json plan.json" in other)
-        assert typed(written, tmp_path).returncode == 0
-    found = typed(line, tmp_path)
+        assert typed(next(other for _, other in OURS if "--json plan.json" in other))[0] == 0
+    code, printed, wrong = typed(line)
     bad = "# exit code 1" in line or line == "autoinit check timm:resnet18 --fail-on bad"  # as timm initializes it
-    assert found.returncode == (1 if bad else 0), found.stderr
-    assert found.stdout and "Traceback" not in found.stderr
+    assert code == (1 if bad else 0), wrong
+    assert printed and "Traceback" not in wrong
     for option in ("--json", "--plot", "--html", "--output"):
         if option in words and words[words.index(option) + 1] != "-":
-            assert (tmp_path / words[words.index(option) + 1]).stat().st_size > 100
-
-
-def typed(line, folder):
-    """A line in a shell whose commands are those of this environment."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    return subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, text=True,
-                          env={**os.environ, "PATH": path})  # fmt: skip
+            assert (here / words[words.index(option) + 1]).stat().st_size > 100
 
 
 @pytest.mark.parametrize(("name", "line"), LABS, ids=lambda value: value)

@@ -220,12 +220,21 @@ def test_a_diff_of_models_has_the_options_of_a_plan(here):
     assert "no difference" not in run(*words, *options[:2]).stdout
 
 
+TWICE = """
+import os
+from autoinit.cli.app import app
+for os.environ["NO_COLOR"] in ("", "1"):
+    app(["check", "nets_here.py:vanishing", "-i", "16"], standalone_mode=False)
+    print("=" * 70)
+"""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("no_color", "escapes"), [("", True), ("1", False)])
-def test_colour_is_for_terminals(here, no_color, escapes):
+def test_colour_is_for_terminals(here):
+    """And for those who did not refuse it."""
     main, side = pty.openpty()
-    command = [sys.executable, "-m", "autoinit", "check", "nets_here.py:vanishing", "-i", "16"]
-    variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "NO_COLOR": no_color}
+    command = [sys.executable, "-c", TWICE]
+    variables = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
     found = subprocess.Popen(command, cwd=here, stdout=side, stderr=subprocess.PIPE, env=variables)
     os.close(side)
     printed = b""
@@ -240,8 +249,9 @@ def test_colour_is_for_terminals(here, no_color, escapes):
     found.communicate()
     os.close(main)
     text = printed.decode()
-    assert found.returncode == 0 and "vanishing" in text
-    assert ("\x1b[" in text) == escapes
+    coloured, plain, _ = text.split("=" * 70)
+    assert found.returncode == 0 and "vanishing" in coloured and "vanishing" in plain
+    assert "\x1b[" in coloured and "\x1b[" not in plain
     assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in text.splitlines()) <= 80
 
 

@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,18 +23,23 @@ from tests.distributed.cases import CASES
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 900
-WORLDS = (4, 3, 2, 1)
+WORLDS = (4, 3, pytest.param(2, marks=pytest.mark.thorough), 1)
+"""With four there are meshes of two axes, three divide nothing, one is no company."""
 OTHERS = ("without memory", "preflight", "twice the same", "says what to do", "all or nothing", "checkpoint")
 
 
 @pytest.fixture(scope="session")
-def found(tmp_path_factory) -> dict[int, dict[str, list[str]]]:
-    """What each number of processes found; workers of one pytest run share it."""
+def found(tmp_path_factory) -> Callable[[int], dict[str, list[str]]]:
+    """What a number of processes found; workers of one pytest run share it."""
     shared = tmp_path_factory.getbasetemp()
     folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "distributed"
     folder.mkdir(exist_ok=True)
-    with FileLock(folder / "lock"):
-        return {world: _found(world, folder) for world in WORLDS}
+
+    def of(world: int) -> dict[str, list[str]]:
+        with FileLock(folder / f"lock{world}"):
+            return _found(world, folder)
+
+    return cache(of)
 
 
 def _found(world: int, folder: Path) -> dict[str, list[str]]:
@@ -59,4 +66,4 @@ def _found(world: int, folder: Path) -> dict[str, list[str]]:
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("case", [*CASES, *OTHERS])
 def test_shards(case: str, world: int, found) -> None:
-    assert found[world][case] == []
+    assert found(world)[case] == []

@@ -22,6 +22,7 @@ def model_json(tmp_path):
     return tmp_path / "model.json"
 
 
+@pytest.mark.one_backend
 def test_an_application_by_name():
     found = run("plan", "keras:MobileNetV2", "--batch", "2", "--input", "224x224x3")
     assert found.exit_code == 0, found.output

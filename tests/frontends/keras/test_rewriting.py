@@ -61,7 +61,6 @@ PROGRAMS: dict[str, Callable[[Any, Rewrite], Any]] = {
 
 
 def planned(program: str, then: Rewrite) -> tuple[list[float], int]:
-    keras.backend.clear_session()
     keras.utils.set_random_seed(0)
     given = keras.Input((TOKENS, WIDTH))
     made = PROGRAMS[program](layers.Dense(WIDTH)(given), then)

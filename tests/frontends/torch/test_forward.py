@@ -259,11 +259,11 @@ def test_complex_tensors_do_not_crash() -> None:
 
 
 def test_very_deep_chain() -> None:
-    """No recursion anywhere: 2,000 layers here, 10,000 in the slow test."""
+    """No recursion anywhere: 2,000 layers here, 10,000 in the thorough test."""
     deep_chain(2_000)
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_ten_thousand_layers() -> None:
     deep_chain(10_000)
 
