@@ -111,6 +111,14 @@ def along_edges(net: Net, x: Tensor) -> Tensor:
     return net.layers["after"](placed(torch.relu(net.layers["message"](torch.cat([h[SRC], h[DST]], -1))), DST))
 
 
+def twice_along_edges(net: Net, x: Tensor) -> Tensor:
+    h = net.layers["before"](x)
+    for k in range(2):
+        messages = torch.relu(net.layers[f"message{k}"](torch.cat([h[SRC], h[DST]], -1)))
+        h = torch.relu(net.layers[f"node{k}"](torch.cat([h, placed(messages, DST)], -1)))
+    return net.layers["after"](h)
+
+
 def largest_along_edges(net: Net, x: Tensor) -> Tensor:
     h = net.layers["before"](x)
     messages = torch.relu(net.layers["message"](torch.cat([h[SRC], h[DST]], -1)))
@@ -223,6 +231,10 @@ PROGRAMS: dict[str, Callable[[], Net]] = {
     "messages along edges": lambda: Net(
         along_edges, {"before": linear(), "message": linear(2 * WIDTH), "after": linear()}
     ),
+    "messages along edges, twice": lambda: Net(twice_along_edges, {
+        **{f"{name}{k}": linear(2 * WIDTH) for name in ("message", "node") for k in range(2)},
+        "before": linear(), "after": linear(),
+    }),
     "the largest message along edges": lambda: Net(
         largest_along_edges, {"before": linear(), "message": linear(2 * WIDTH), "after": linear()}
     ),
@@ -248,6 +260,7 @@ PROGRAMS: dict[str, Callable[[], Net]] = {
 
 KNOWN = {
     "with itself, transposed": 0.1,  # samples after the last weights do not know how lengths of rows scatter together
+    "messages along edges, twice": 0.2,  # neighbours of neighbours count as any two rows
     "of third degree": 0.1,  # moments of the sixth order, of three samples
     "of third degree, by features": 0.1,
     "inner places minus local norms": 0.1,  # the root of a mean of three squares, to first order

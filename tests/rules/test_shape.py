@@ -219,3 +219,11 @@ def test_constant_arrays_move_exactly() -> None:
     array = np.random.default_rng(0).normal(1.0, 2.0, (3, 4, 5))
     y = permuted(from_array(array), (1, 2, 0))
     np.testing.assert_allclose(y.K, from_array(array.transpose(1, 2, 0)).K, atol=1e-12)
+
+
+def test_known_rows_of_unlike_size() -> None:
+    """Of rows 0, 0, 1, 1, 1, 1 (a padded border) four are picked, one of the border: E[y^2] = 3/4, and so per place."""
+    x = predict("pad", [iid((4, 3))], [(6, 3)], pads=((2, 0), (0, 0)))
+    made = predict("gather", [x, None], [(4, 3)], arrays={1: np.array([0, 3, 4, -1])}, axis=0)
+    assert made.second == pytest.approx(0.75)
+    np.testing.assert_allclose(made.profiles[0] * made.second, [0.0, 1.0, 1.0, 1.0])

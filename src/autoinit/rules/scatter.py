@@ -20,9 +20,9 @@ import numpy as np
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import Totals, apart, transform
+from ..core.signal.axis_maps import Totals, apart, levelled, transform
 from ..core.signal.broadcast import aligned
-from ..core.signal.profiles import Array
+from ..core.signal.profiles import Array, profile_of
 from ..core.signal.signal import Signal
 from ..core.signal.window_maximum import Window, maximum_over
 from .reduce import product_along
@@ -45,7 +45,8 @@ def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
     if kind in ("sum", "mean"):
         own = bool(a.get("include_self", False))
         w = 1.0 / np.maximum(n + own, 1.0) if kind == "mean" else np.ones_like(n)
-        return Placed(base, u, axis, n, w if own else (n == 0).astype(float), w, inside).signal()
+        u, sums, powers = _by_place(u, axis, a.get("places"), n)
+        return Placed(base, u, axis, sums, powers, w if own else (n == 0).astype(float), w, inside).signal()
     if not n.any():
         return base
     mean, K = _extremes(u, axis, n, kind == "min") if kind in ("max", "min") else _products(u, axis, n)
@@ -64,6 +65,16 @@ def scatter(node: Node, ctx: Context, base: Signal, update: Signal) -> Signal:
 
 
 MOST_ROWS = 64
+
+
+def _by_place(u: Signal, axis: int, places: Array | None, n: Array) -> tuple[Signal, Array, Array]:
+    """Rows brought to one size, and the sums of their sizes and of the squares of these at every place."""
+    p = u.profiles[axis]
+    if p is None or places is None:
+        return u, n, n
+    profiles = tuple(None if a == axis else q for a, q in enumerate(u.profiles))
+    sums, powers = (np.bincount(places, q, minlength=n.size).astype(float) for q in (np.sqrt(p), p))
+    return Signal(u.shape, u.mean, levelled(u.K, axis, p), profiles=profiles), sums, powers
 
 
 def _at_one_place(node: Node, ctx: Context, n: Array) -> Signal | None:
@@ -111,7 +122,9 @@ class Placed:
     """Of the shape of the base, but for the number of rows along the axis."""
     axis: int
     n: Array
-    """Rows per place."""
+    """Rows per place, each as often as it is large."""
+    powers: Array
+    """The same with squares of their sizes."""
     b: Array
     w: Array
     inside: Signal | None = None
@@ -119,19 +132,24 @@ class Placed:
 
     def signal(self) -> Signal:
         x, u, axis, b, wn = self.base, self.rows, self.axis, self.b, self.w * self.n
-        squares = self.w * wn
+        squares = self.w**2 * self.powers
         own, added = Totals(b * b, b, b), Totals(squares, wn, np.sqrt(squares))  # no row goes to two places
         together = 2 * x.mean * u.mean * np.array([np.mean(b * wn), apart(b, wn)])
         K = transform(x.K, axis, own.matrix()) + self._rows(added.matrix())
         K += together.reshape(2, *(1,) * (x.ndim - 1 - axis))
-        return Signal(x.shape, float(np.mean(b)) * x.mean + float(np.mean(wn)) * u.mean, K, placed=self)
+        mean, near = float(np.mean(b)) * x.mean + float(np.mean(wn)) * u.mean, self.inside or u
+        level = b * b * x.second + squares * u.second + 2 * b * wn * x.mean * u.mean
+        level = level + (wn * wn - squares) * float(K_axes.different(near.K, axis).flat[0])
+        profiles = [None] * axis + [profile_of(level)] + [None] * (x.ndim - 1 - axis)
+        return Signal(x.shape, mean, K, placed=self, profiles=tuple(profiles))
 
     def _rows(self, matrix: Array) -> Array:
         """Of pairs of different rows those at one place have a moment of their own, and the others what is left."""
         u, axis = self.rows, self.axis
         if self.inside is None:
             return transform(u.K, axis, matrix)
-        pairs, together = u.shape[axis] * (u.shape[axis] - 1.0), float(self.n @ (self.n - 1.0))
+        total = float(self.powers.sum())
+        pairs, together = float(self.n.sum()) ** 2 - total, float(self.n @ self.n) - total
         alone, any_two = K_axes.same(u.K, axis), K_axes.different(u.K, axis)
         near = K_axes.different(self.inside.K, axis)
         far = (any_two * pairs - near * together) / max(pairs - together, 1.0)

@@ -18,7 +18,7 @@ from ..core.signal.axis_maps import copies, mapped_along
 from ..core.signal.broadcast import aligned
 from ..core.signal.masked_softmax import row_profiles
 from ..core.signal.merged_axes import MOST_AXES, finely, merged
-from ..core.signal.profiles import Array
+from ..core.signal.profiles import Array, profile_of
 from ..core.signal.signal import Signal
 from .registry import Context, rule
 
@@ -269,15 +269,19 @@ def gather(node: Node, ctx: Context, x: Signal, indices: Signal | None = None) -
     """Rows picked along one axis by indices of any shape; the axis is replaced by the axes of the indices.
 
     Two picks along the new axes are the same row by chance c = 1/n, or as often as the known indices repeat:
-    K'(S, other) = c K(S, same) + (1 - c) K(S, other).
+    K'(S, other) = c K(S, same) + (1 - c) K(S, other). Rows of unlike size, known, bring theirs.
     """
     axis, shape = node.attrs["axis"], node.outputs[0].shape
     added = len(shape) - (x.ndim - 1)
     chance = same_row(node.attrs.get("chance"), added, x.shape[axis])
-    first, other = K_axes.same(x.K, axis), K_axes.different(x.K, axis)
+    p, rows = x.profiles[axis], ctx.array(node, 1) if len(node.inputs) > 1 and added == 1 else None
+    picked = None if p is None or rows is None else p[np.asarray(rows, int)]
+    level = 1.0 if picked is None else float(picked.mean())
+    sizes = (None,) * added if picked is None else (profile_of(picked),)
+    first, other = K_axes.same(x.K, axis) * level, K_axes.different(x.K, axis) * level
     K = np.stack([c * first + (1 - c) * other for c in chance.ravel()], axis=axis)
     K = K.reshape(first.shape[:axis] + (2,) * added + first.shape[axis:])
-    return Signal(shape, x.mean, K, profiles=x.profiles[:axis] + (None,) * added + x.profiles[axis + 1 :])
+    return Signal(shape, x.mean, K, profiles=x.profiles[:axis] + sizes + x.profiles[axis + 1 :])
 
 
 def same_row(chance: Array | None, ndim: int, rows: int) -> Array:

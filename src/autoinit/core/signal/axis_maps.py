@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import axes as K_axes
-from .profiles import Array
+from .profiles import Array, profile_of
 from .signal import Signal
 
 
@@ -119,7 +119,7 @@ def mapped_along(x: Signal, maps: Mapping[int, Linear]) -> Signal:
         K = K if p is None else levelled(K, axis, p)
         alone, other = K.flat[0], float(K.reshape(2**axis, 2, -1)[0, 1, 0])
         level = made.squares * alone + (np.square(made.rows) - made.squares) * other
-        profiles[axis] = level / level.mean() if np.ptp(level) > 1e-9 * level.mean() else None
+        profiles[axis] = profile_of(level)
         K = transform(K, axis, made.matrix())
         mean *= float(made.rows.mean() / q.mean())
     return Signal(shape, mean, K, profiles=tuple(profiles))

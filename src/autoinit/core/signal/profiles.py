@@ -9,6 +9,12 @@ Array = NDArray[np.float64]
 Profiles = tuple[Array | None, ...]
 
 
+def profile_of(level: Array) -> Array | None:
+    """Of a level per place; None where all are alike."""
+    mean = float(level.mean())
+    return level / mean if np.ptp(level) > 1e-9 * mean else None
+
+
 def bent_profiles(K: Array, profiles: Profiles, slope: float) -> tuple[Array, Profiles]:
     """Position profiles through an elementwise function with E f^2 ~ var^slope near the working point.
 
