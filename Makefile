@@ -28,8 +28,7 @@ demo: $(STAMP)
 docs: $(STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# What XLA compiles runs once here: optimizing it takes longer than running it (`make lowest` leaves it on).
-PYTEST := OMP_NUM_THREADS=1 JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test: lint typecheck
 	$(PYTEST) --ignore=tests/frontends/keras

@@ -162,10 +162,23 @@ def measured(model: nn.Module, plan: Plan, inputs: tuple[int, ...]) -> dict[tupl
     return {k: (float(np.mean(v)), float(np.std(v, ddof=1)) / math.sqrt(SEEDS)) for k, v in found.items()}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+EXAMPLES = settings(deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
+
+
+@settings(EXAMPLES, max_examples=20)
 @given(networks())
 def test_random_network(drawn) -> None:
-    model, inputs = drawn
+    as_measured(*drawn)
+
+
+@pytest.mark.thorough
+@settings(EXAMPLES, max_examples=60)
+@given(networks())
+def test_more_random_networks(drawn) -> None:
+    as_measured(*drawn)
+
+
+def as_measured(model: nn.Module, inputs: tuple[int, ...]) -> None:
     plan = autoinit.plan(model, inputs)
     assert not plan.unreached()
     assert not [n for n in plan.notes if n.kind in ("passed", "simulated", "warning")], plan.notes
