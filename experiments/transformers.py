@@ -239,7 +239,7 @@ def _small_variance(summary: Mapping[str, Any]) -> Finding | None:
 
 
 def _recipe(summary: Mapping[str, Any]) -> Finding | None:
-    """Against ν = 1, which is the recipe's."""
+    """Against ν = 1: the recipe's variance is stable, which is 1 behind a norm."""
     settings = summary["settings"]
     if not all(rows.get(row) for rows in settings.values() for row in (UNIT, RECIPE)):
         return None

@@ -264,6 +264,16 @@ def test_a_projection_whose_other_channels_are_kept_apart() -> None:
     assert (one.skip, one.trunk, one.n) == (Skip.PROJECTION, 0, 1)
 
 
+@pytest.mark.parametrize(("deep", "found"), [(3, [Skip.PROJECTION]), (2, [])])
+def test_a_projection_of_two_weights_beside_a_deeper_branch(deep: int, found: list[Skip]) -> None:
+    def forward(net: Net, x: Tensor) -> Tensor:
+        x = F.relu(x)
+        return net.skip(x) + net.deep(x)
+
+    skip, branch = nn.Sequential(linear(), norm(), linear()), [linear() for _ in range(deep)]
+    assert [one.skip for one in additions(Net(forward, skip=skip, deep=nn.Sequential(*branch)))] == found
+
+
 def test_copies_that_nobody_reads_do_not_count() -> None:
     def forward(net: Net, x: Tensor) -> Tensor:
         x = F.relu(x)
@@ -324,12 +334,23 @@ def skip_of_a_scan(net: Net, x: Tensor) -> Tensor:
     return states + 0.5 * y
 
 
+def distance(net: Net, x: Tensor) -> Tensor:
+    return net.b(F.relu(net.a(x))) - x
+
+
+def with_its_own_norm(net: Net, x: Tensor) -> Tensor:
+    """Convolutions that are joined after training: one of them is a norm alone."""
+    y = F.relu(net.a(x))
+    return torch.cat([F.layer_norm(net.b(y), (8,)) + F.layer_norm(y, (8,)), x], -1)
+
+
 def two_towers(net: Net, x: Tensor) -> Tensor:
     return net.a(x) + net.b(x)
 
 
 @pytest.mark.parametrize("function", [
-    rotary, gelu_by_hand, logits, pyramid, channels_apart, two_towers, queries_that_are_added, skip_of_a_scan,
+    rotary, gelu_by_hand, logits, pyramid, channels_apart, two_towers, queries_that_are_added, skip_of_a_scan, distance,
+    with_its_own_norm,
 ])  # fmt: skip
 def test_no_trunk(function: Callable[..., Tensor]) -> None:
     layers = {name: linear() for name in "abcd"}

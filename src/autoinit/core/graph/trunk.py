@@ -4,7 +4,7 @@ An addition of two tensors of data is *residual* if one of them, the trunk, is w
 
 * an identity skip: the trunk's operand is an ancestor of the branch, which ends in a weight or a norm on the way (what
   merely has a say in where a branch looks, queries or steps of a scan, is no trunk);
-* a projection skip: both come from one tensor, the trunk through one weight at most (and norms, functions, pooling on
+* a projection skip: both come from one tensor, the trunk through one or two weights (and norms, functions, pooling on
   its way), the branch through more, and nothing on the way leaves the block.
 
 What merely moves entries, pools them, drops some or multiplies all by a number is looked through. Additions follow
@@ -135,6 +135,8 @@ class _Trunks(Walk):
                 return None
             (fork, trunk, between), skip = found, Skip.PROJECTION
         slot = [k for k, ref in enumerate(node.inputs) if isinstance(ref, Value)][trunk]
+        if slot == 1 and node.attrs["fn"] == "sub":  # f(x) - x: how far a branch is from the trunk
+            return None
         made = self._described(index, slot, skip, pair[1 - trunk], fork, between)
         ends = {*(end.node for end in made.ends), *made.norms}
         return made if skip is Skip.PROJECTION or ends & between else None
@@ -158,16 +160,14 @@ class _Trunks(Walk):
     def _projection(self, index: int, pair: list[Value]) -> tuple[Value, int, set[int]] | None:
         """(what both come from, the trunk's operand, the calls of the branch)."""
         for trunk in (0, 1):
-            fork = self._behind_projection(pair[trunk])
-            if fork is None:
-                continue
-            between = self._between(pair[1 - trunk], fork)
-            if between is None or max(self._depths(between).values(), default=0) < 2:
-                continue
-            shortcut = self._between(pair[trunk], fork) or set()
-            inside = between | shortcut
-            if not any(self._leaves(k, inside, index) for k in inside):
-                return fork, trunk, between
+            for fork, weights in self._behind_projection(pair[trunk]):
+                between = self._between(pair[1 - trunk], fork)
+                if between is None or max(self._depths(between).values(), default=0) <= weights:
+                    continue
+                shortcut = self._between(pair[trunk], fork) or set()
+                inside = between | shortcut
+                if not any(self._leaves(k, inside, index) for k in inside):
+                    return fork, trunk, between
         return None
 
     def _leaves(self, call: int, inside: set[int], end: int) -> bool:
@@ -176,22 +176,24 @@ class _Trunks(Walk):
         own, others = readers & inside, readers - inside
         return bool(others) and not (own and all(reader >= 0 and self.is_part(reader) for reader in own | others))
 
-    def _behind_projection(self, ref: Value) -> Value | None:
-        """What a chain of moves, norms and functions with one weight was made of, as far back as that is all."""
+    def _behind_projection(self, ref: Value) -> Iterator[tuple[Value, int]]:
+        """What a chain of moves, norms and functions with one or two weights was made of, and how many there are.
+
+        Two: convolutions within features, and across them.
+        """
         weights = 0
         for _ in range(64):
             index = self.index(ref)
-            if index < 0:
-                break
-            node = self.nodes[index]
-            inner = self._one_operand(node)
-            if inner is None or (self.is_weight(index) and weights == 1):
+            inner = self._one_operand(self.nodes[index]) if index >= 0 else None
+            if inner is None or (self.is_weight(index) and weights == 2):
                 break
             weights += self.is_weight(index)
             ref = inner
-            if weights and len(self.readers[ref.id]) > 1:
-                return self.stripped(ref)
-        return None
+            several = [self.is_part(reader) for reader in self.readers[ref.id]]
+            if weights and len(several) > 1:
+                yield self.stripped(ref), weights
+            elif len(several) > 1 and not all(several):  # both operands come from here, this one without a weight
+                break
 
     def _one_operand(self, node: Node) -> Value | None:
         """The operand that a call is made of, if its others are parameters and numbers."""
