@@ -39,8 +39,6 @@ test: lint typecheck
 # The broad versions of what narrower tests check: every line, every command in a process of its own, ten thousand layers.
 thorough: $(STAMP)
 	$(PYTEST) --thorough -m thorough --ignore=tests/frontends/keras
-	for backend in tensorflow jax torch; do KERAS_BACKEND=$$backend $(PYTEST) \
-		--thorough -m thorough tests/frontends/keras || exit 1; done
 
 # While working: the formulas, the plan and its reports.
 quick: $(STAMP)
