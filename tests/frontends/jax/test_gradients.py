@@ -12,6 +12,7 @@ import pytest
 from flax import nnx
 
 import autoinit
+from autoinit.errors import ModelError
 
 from .libraries import INPUTS, SHAPES, InEquinox, InLinen, InNnx, function
 
@@ -53,5 +54,5 @@ def test_gradients_are_those_of_jax() -> None:
 
 def test_an_abstract_model_has_none() -> None:
     model = eqx.filter_eval_shape(InEquinox, jax.random.key(0))
-    with pytest.raises(autoinit.ModelError, match="no values"):
+    with pytest.raises(ModelError, match="no values"):
         autoinit.measure(model, INPUTS, gradients=True, warn=False)
