@@ -8,6 +8,9 @@ set of numbers.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -17,11 +20,14 @@ from ..core.graph.roles import GATES
 from ..core.signal.signal import Signal
 from ..core.signal.squashed import squashed
 from ..core.solve.recurrent_cells import CellWeights, Layout, Measured, simulate
+from ..core.solve.recurrent_chains import Fed
 from ..core.solve.recurrent_parts import CellSlots, cells_of, forget_bias, input_std
 from .registry import Context, rule
 from .shape import permuted
 
 MOST_REMEMBERED = 256
+MOST_BELOW = 4
+"""Nodes that are simulated once more with the one above them."""
 _known: dict[tuple[Any, ...], Measured] = {}
 
 
@@ -31,7 +37,13 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
     a = node.attrs
     _let_context_decide(node, ctx)
     x, states, cells, layout = stack_of(node, ctx, x, *rest)
-    measured = _remembered(x, states, cells, layout)
+    given, dropouts = x, layout.dropouts
+    for fed in () if states else _below(node, ctx):
+        given = _batch_first(fed.node, fed.x)
+        cells = (*(_cell(fed.node, ctx, slots) for slots in cells_of(fed.node)), *cells)
+        dropouts = (*_dropouts(fed.node), fed.dropout, *dropouts)
+    layout = replace(layout, layers=len(dropouts) + 1, dropouts=dropouts)
+    measured = _remembered(given, states, cells, layout)
     ctx.note(node, "info", "moments measured on a simulated cell")
     mean, K = measured.output
     steps = x.shape[1]
@@ -50,15 +62,36 @@ def recurrent(node: Node, ctx: Context, x: Signal, *rest: Signal | None) -> tupl
 def stack_of(
     node: Node, ctx: Context, x: Signal, *rest: Signal | None
 ) -> tuple[Signal, tuple[Signal, ...], tuple[CellWeights, ...], Layout]:
-    """What is simulated: the input with the batch first, initial states (none if they are zero), cells, their order."""
-    a = node.attrs
-    x = x if a.get("batch_first") else permuted(x, (1, 0, 2))
+    """What a node simulates: the input with the batch first, initial states (none if they are zero), cells, layout."""
+    a, x = node.attrs, _batch_first(node, x)
     states = tuple(s for s in rest[: int(a.get("states", 0))] if s is not None)
     if len(states) < int(a.get("states", 0)) or not any(s.second > 0.0 for s in states):
         states = ()
     cells = tuple(_cell(node, ctx, slots) for slots in cells_of(node))
-    directions = 2 if a.get("bidirectional") else 1
-    return x, states, cells, Layout(int(a["layers"]), directions, float(a.get("dropout") or 0.0), x.shape[1])
+    directions, layers = 2 if a.get("bidirectional") else 1, int(a["layers"])
+    return x, states, cells, Layout(layers, directions, _dropouts(node), x.shape[1], layers)
+
+
+def _below(node: Node, ctx: Context) -> list[Fed]:
+    """The recurrent layers right below, from the nearest on: simulated together, from zero states on."""
+    ask, found = getattr(ctx, "fed_by", None), list[Fed]()
+    while ask is not None and len(found) < MOST_BELOW:
+        fed = ask(found[-1].node if found else node)
+        if fed is None or bool(fed.node.attrs.get("bidirectional")) != bool(node.attrs.get("bidirectional")):
+            break
+        if any(s is not None and s.second > 0.0 for s in fed.states):
+            break
+        found.append(fed)
+    return found
+
+
+def _dropouts(node: Node) -> tuple[float, ...]:
+    """Between the layers of one node."""
+    return (float(node.attrs.get("dropout") or 0.0),) * (int(node.attrs["layers"]) - 1)
+
+
+def _batch_first(node: Node, x: Signal) -> Signal:
+    return x if node.attrs.get("batch_first") else permuted(x, (1, 0, 2))
 
 
 def _let_context_decide(node: Node, ctx: Context) -> None:
@@ -86,29 +119,34 @@ def _numbers(signal: Signal) -> tuple[Any, ...]:
 
 def _cell(node: Node, ctx: Context, slots: CellSlots) -> CellWeights:
     a, kind = node.attrs, node.attrs["kind"]
-    w_in, w_back = node.inputs[slots.input], node.inputs[slots.recurrent]
+    w_in, w_back = node.inputs[slots.input[0]], node.inputs[slots.recurrent[0]]
     assert w_in is not None and w_back is not None
     gates = GATES[kind]
-    hidden, inputs, outputs = w_in.shape[0] // gates, w_in.shape[1], w_back.shape[1]
-    stds: tuple[float, ...] = (input_std(inputs, hidden),) * gates
+    hidden, inputs, outputs = w_in.shape[0] * len(slots.input) // gates, w_in.shape[1], w_back.shape[1]
+    kept = _kept(node, ctx, slots.input, gates)
+    stds = tuple(input_std(inputs, hidden) if part is None else _digits(part.std()) for part in kept)
     recurrent_std: tuple[float, ...] | None = None
-    kept = _kept(node, ctx, slots.input)
-    if kept is not None:
-        stds = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    kept = _kept(node, ctx, slots.recurrent)
-    if kept is not None and not _orthogonal_parts(kept, gates):
-        recurrent_std = tuple(_digits(part.std()) for part in np.split(kept, gates))
-    biases = [((0.0, 0.0),) * gates] * 2
+    kept = _kept(node, ctx, slots.recurrent, gates)
+    if not all(part is None or _orthogonal(part) for part in kept):
+        drawn = 1.0 / sqrt(max(hidden, outputs))
+        recurrent_std = tuple(drawn if part is None else _digits(part.std()) for part in kept)
+    added = tuple(a.get("added") or (0.0,) * gates)
+    biases = [_bias([None] * gates, 0.0, added), _bias([None] * gates, 0.0, (0.0,) * gates)]
     for k, slot in enumerate(slots.biases):
-        forget = 0.0 if k else forget_bias(node)
-        biases[k] = _bias(_kept(node, ctx, slot), gates, forget)
-    kept = None if slots.projection is None else _kept(node, ctx, slots.projection)
-    projection = None if kept is None or _orthogonal_parts(kept, 1) else _digits(kept.std())
+        forget = 0.0 if k or node.inputs[slot[min(1, len(slot) - 1)]] is None else forget_bias(node)
+        biases[k] = _bias(_kept(node, ctx, slot, gates), forget, (0.0,) * gates if k else added)
+    if a.get("z_writes"):  # sigmoid(-y) = 1 - sigmoid(y), and only the bias of y has a sign
+        biases = [(r, (-z[0], z[1]), n) for r, z, n in biases]
+    projection: float | None = None
+    if slots.projection is not None:
+        (part,) = _kept(node, ctx, (slots.projection,), 1)
+        projection = None if part is None or _orthogonal(part) else _digits(part.std())
     order = a.get("gate_order", range(gates))
     return CellWeights(
         kind, inputs, hidden, outputs, _ordered(stds, order), _ordered(recurrent_std, order),
         _ordered(biases[0], order), _ordered(biases[1], order), projection, a.get("activation", "tanh"),
-        a.get("gate", "sigmoid"), bool(a.get("reset_after", True)), float(a.get("recurrent_dropout", 0.0)),
+        a.get("gate", "sigmoid"), bool(a.get("reset_after", True)), bool(a.get("shared_gate", False)),
+        float(a.get("recurrent_dropout", 0.0)),
     )  # fmt: skip
 
 
@@ -117,28 +155,30 @@ def _ordered(values: Any, order: Any) -> Any:
     return None if values is None else tuple(values[g] for g in order)
 
 
-def _kept(node: Node, ctx: Context, slot: int) -> Any:
-    """The values of a parameter that stays as it is; None if it is to be set."""
-    if not ctx.kept(node, slot):
-        return None
-    values = ctx.array(node, slot)
-    return None if values is None else np.asarray(values, float)
+def _kept(node: Node, ctx: Context, slots: tuple[int, ...], gates: int) -> list[Any]:
+    """Per gate, the values of what stays as it is; None where it is to be set, or where there is nothing."""
+    made: list[Any] = []
+    for slot in slots:
+        ref = node.inputs[slot]
+        values = ctx.array(node, slot) if ref is not None and ctx.kept(node, slot) else None
+        parts = gates // len(slots)
+        made += [None] * parts if values is None else np.split(np.asarray(values, float), parts)
+    return made
 
 
-def _bias(values: Any, gates: int, forget: float) -> tuple[tuple[float, float], ...]:
+def _bias(parts: list[Any], forget: float, added: Sequence[float]) -> tuple[tuple[float, float], ...]:
     """(mean, standard deviation) per gate."""
-    if values is None:
-        return tuple((forget if g == 1 else 0.0, 0.0) for g in range(gates))
-    return tuple((_digits(part.mean()), _digits(part.std())) for part in np.split(values, gates))
+    made = []
+    for g, (part, more) in enumerate(zip(parts, added, strict=True)):
+        mean, std = (forget if g == 1 else 0.0, 0.0) if part is None else (part.mean(), part.std())
+        made.append((_digits(mean + more), _digits(std)))
+    return tuple(made)
 
 
-def _orthogonal_parts(values: Any, gates: int) -> bool:
-    """Whether every gate's block has orthonormal rows or columns."""
-    for part in np.split(values, gates):
-        small = part if part.shape[0] <= part.shape[1] else part.T
-        if not np.allclose(small @ small.T, np.eye(small.shape[0]), atol=1e-3):
-            return False
-    return True
+def _orthogonal(part: Any) -> bool:
+    """Whether a gate's block has orthonormal rows or columns."""
+    small = part if part.shape[0] <= part.shape[1] else part.T
+    return bool(np.allclose(small @ small.T, np.eye(small.shape[0]), atol=1e-3))
 
 
 def _digits(value: Any) -> float:

@@ -114,11 +114,11 @@ def test_a_scanned_stack_is_a_loop() -> None:
 
 
 def test_a_recurrence_is_followed_step_by_step() -> None:
-    """With one weight for all steps, which the first step decides; the plan says so."""
+    """Where its states are no cell that is known: one weight for all steps, which the first step decides."""
 
     def function(p: Any, x: Any, key: Any) -> Any:
         def step(h: Any, x: Any) -> Any:
-            h = jnp.tanh(x @ p["cell.w"] + h @ p["cell.u"])
+            h = h + jnp.tanh(x @ p["cell.w"] + h @ p["cell.u"])
             return h, h
 
         return lax.scan(step, jnp.zeros((16, 48)), x)[1] @ p["head.w"]

@@ -27,7 +27,8 @@ from .no_rule import passed_through, simulate
 from .operands import Operands
 from .outcome import Outcome, RuleSet
 from .policy import NORMALISED, Decisions
-from .recurrent_parts import recurrent_parts
+from .recurrent_chains import Fed, fed_by
+from .recurrent_parts import cell_slots, recurrent_parts
 from .stability import Deviations, stable_targets
 from .targets import Targets
 from .weights_in_the_making import Assignment, Derived, Recipe, combined, fresh
@@ -110,6 +111,7 @@ class Propagation(Operands):
         self.tables, self.zeros = targets.tables, targets.zeros
         self.outcome = Outcome(self.signals, self.decisions, self.decisions.notes)
         self._once: dict[Hashable, Signal] = {}
+        self._makers = {value.id: node for node in graph.nodes for value in node.outputs}
         self.story = Story(graph, layouts, self.weights_of, self.constants.identity)
         self.joint = Joint(self.story, lambda value: self.signals.get(value) or self.story.leaves.get(value))
         self.places = Places(self)
@@ -279,7 +281,7 @@ class Propagation(Operands):
     def _weight_slots(self, node: Node, parts: list[Derived | None]) -> set[int]:
         """Operands that the rule asks for through `weight`."""
         spec = spec_of(node.op)
-        slots = set(spec.weights)
+        slots = {*spec.weights, *cell_slots(node)}
         if spec.factors and len(node.inputs) == 2:
             weights = [k for k in (1, 0) if parts[k] is not None or isinstance(node.inputs[k], ParameterView)][:1]
             node.attrs["weights"] = tuple(weights)
@@ -367,6 +369,9 @@ class Propagation(Operands):
             elif self.decisions.scale(view) is None:
                 for part in parts:
                     self.decisions.store(part.view, part, "set", reason)
+
+    def fed_by(self, node: Node) -> Fed | None:
+        return fed_by(node, self._makers, self.signal)
 
     def once(self, key: Hashable, make: Callable[[], Signal]) -> Signal:
         if key not in self._once:

@@ -49,18 +49,22 @@ class CellWeights:
     gate: str = "sigmoid"
     reset_after: bool = True
     """GRU: whether the reset gate acts on the recurrent product (or on the state before it)."""
+    shared_gate: bool = False
+    """GRU: whether the reset gate is the update gate."""
     recurrent_dropout: float = 0.0
     """Rate at which entries of the state are dropped on their way back, the same ones at every step."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How many layers and directions, and the dropout between layers."""
+    """How many layers and directions, and the dropout between layers (one number less than layers)."""
 
     layers: int
     directions: int
-    dropout: float
+    dropouts: tuple[float, ...]
     steps: int
+    shown: int
+    """Of how many of the last layers states and memories are wanted."""
 
 
 def narrow(n: int) -> int:
@@ -83,7 +87,8 @@ class Cell:
     """One drawn cell of reduced width."""
 
     def __init__(self, w: CellWeights, inputs: int, rng: np.random.Generator) -> None:
-        self.kind, self.reset_after, self.dropout = w.kind, w.reset_after, w.recurrent_dropout
+        self.kind, self.reset_after, self.shared = w.kind, w.reset_after, w.shared_gate
+        self.dropout = w.recurrent_dropout
         self.act = _function("relu" if w.kind == "relu" else w.activation)
         self.gate = _function(w.gate)
         self.hidden = narrow(w.hidden)
@@ -128,7 +133,8 @@ class Cell:
                     state = state @ self.project.T
             elif self.kind == "gru":
                 (r_x, z_x, n_x), (r_h, z_h, n_h) = np.split(at, 3, axis=-1), np.split(back, 3, axis=-1)
-                r, z = self.gate(r_x + r_h), self.gate(z_x + z_h)
+                z = self.gate(z_x + z_h)
+                r = z if self.shared else self.gate(r_x + r_h)
                 if not self.reset_after:
                     reset = r * seen
                     n_h = reset @ self.w_back[2 * self.hidden :].T + self.b_back[2 * self.hidden :]
@@ -239,7 +245,8 @@ def _stack(
             lasts.append(last)
             memories.append(kept)
         current = np.concatenate(sides, axis=-1)
-        if layout.dropout > 0.0 and layer < layout.layers - 1:
-            keep = max(1.0 - layout.dropout, 1e-9)
+        if layer < layout.layers - 1 and layout.dropouts[layer] > 0.0:
+            keep = max(1.0 - layout.dropouts[layer], 1e-9)
             current = current * (rng.random(current.shape) < keep) / keep
-    return current, np.stack(lasts), np.stack(memories)
+    shown = layout.shown * layout.directions
+    return current, np.stack(lasts[-shown:]), np.stack(memories[-shown:])

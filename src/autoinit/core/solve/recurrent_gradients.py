@@ -31,7 +31,12 @@ _STEP = 1e-5
 class CellGradients:
     """What every step, the last one first, gives the parameters of one cell: da and, of a kernel, what it was fed."""
 
+    hidden: int
     steps: dict[str, list[tuple[Floats, Floats | None]]] = field(default_factory=dict)
+
+    def gates(self, name: str) -> int:
+        """How many gates a parameter is of."""
+        return 1 if name == "projection" else self.steps[name][0][0].shape[-1] // self.hidden
 
     def add(self, name: str, da: Floats, fed: Floats | None = None) -> None:
         self.steps.setdefault(name, []).append((da, fed))
@@ -52,7 +57,7 @@ def through_time(
 ) -> tuple[Floats, CellGradients]:
     """Gradients of the input (steps, batch, inputs) and of the parameters, for g at the states (steps, batch, outputs),
     `last` at the last of them and `memory` at the last memory."""
-    found, dx = CellGradients(), []
+    found, dx = CellGradients(cell.hidden), []
     dh, dc = last, memory
     for t in range(len(tape) - 1, -1, -1):
         step, dh = tape[t], dh + g[t]
@@ -107,7 +112,8 @@ class Found:
     """Second moments of the gradients: of the input, and of every parameter by (cell, name)."""
 
     x: Signal
-    parameters: dict[tuple[int, str], float]
+    parameters: dict[tuple[int, str], tuple[float, ...]]
+    """Gate by gate."""
 
 
 def gradients_of_stack(
@@ -117,7 +123,7 @@ def gradients_of_stack(
     """Simulated: x (batch, time, feature); gs at the sequence (batch first), the last states and the last memories."""
     rng = np.random.default_rng(seed)
     steps, batch = min(layout.steps, STEPS), x.shape[0]
-    tables, levels, sums = [], [], dict[tuple[int, str], list[float]]()
+    tables, levels, sums = [], [], dict[tuple[int, str], list[Floats]]()
     for _ in range(DRAWS):
         drawn = sample(x, rng, {0: BATCH, 1: steps, 2: narrow(x.shape[2])}).transpose(1, 0, 2)
         starts = [sample(s, rng, {1: BATCH, 2: narrow(s.shape[2])}) for s in states]
@@ -126,9 +132,12 @@ def gradients_of_stack(
         levels.append(np.square(dx).mean(axis=(1, 2)))
         for k, one in enumerate(found):
             for name in one.steps:
-                second = _over_batch(one.sums(name, steps), batch)
+                gates = one.gates(name)
+                second = _over_batch(one.sums(name, steps), batch, gates)
                 if layout.steps > steps:
-                    second *= _growth(second, _over_batch(one.sums(name, steps // 2), batch), layout.steps / steps)
+                    late = _over_batch(one.sums(name, steps // 2), batch, gates)
+                    longer = layout.steps / steps
+                    second = second * [_growth(whole, half, longer) for whole, half in zip(second, late, strict=True)]
                 sums.setdefault((k, name), []).append(second)
     first = cells[0]
     factor = first.hidden / narrow(first.hidden) * narrow(x.shape[2]) / x.shape[2]
@@ -136,10 +145,10 @@ def gradients_of_stack(
     known = layout.steps == steps and steps > 1 and level.mean() > 0.0
     profiles = (None, level / level.mean() if known else None, None)
     law = Signal((batch, layout.steps, x.shape[2]), 0.0, np.mean(tables, axis=0) * factor, profiles=profiles)
-    seconds = {key: float(np.mean(values)) for key, values in sums.items()}
-    for (k, name), behind in list(seconds.items()):
-        if name == "recurrent behind reset":  # the rows of the candidate, one in three
-            seconds[k, "recurrent"] = (2.0 * seconds[k, "recurrent"] + behind) / 3.0
+    seconds = {key: tuple(float(one) for one in np.mean(values, axis=0)) for key, values in sums.items()}
+    for (k, name), candidate in list(seconds.items()):
+        if name == "recurrent behind reset":
+            seconds[k, "recurrent"] += candidate
     return Found(law, seconds)
 
 
@@ -150,11 +159,12 @@ def _growth(all_steps: float, late: float, longer: float) -> float:
     return float(longer ** min(max(log2(all_steps / late), 0.0), 2.0))
 
 
-def _over_batch(parts: Floats, batch: int) -> float:
-    n = len(parts)
-    own = float(np.square(parts).mean())
-    pairs = (float(np.square(parts.sum(axis=0)).mean()) - n * own) / (n * (n - 1))
-    return max(batch * own + batch * (batch - 1) * pairs, 0.0)
+def _over_batch(parts: Floats, batch: int, gates: int) -> Floats:
+    """N s + N(N - 1) c of each gate, from parts (sample, gate by gate, ...)."""
+    n, blocks = len(parts), np.split(parts, gates, axis=1)
+    own = np.array([np.square(block).mean() for block in blocks])
+    whole = np.array([np.square(block.sum(axis=0)).mean() for block in blocks])
+    return np.asarray(np.maximum(batch * own + batch * (batch - 1) * (whole - n * own) / (n * (n - 1)), 0.0))
 
 
 def _one_draw(
@@ -176,7 +186,7 @@ def _one_draw(
             sides.append(out[::-1] if direction else out)
             drawn.append((cell, tape))
         current = np.concatenate(sides, axis=-1)
-        keep = max(1.0 - layout.dropout, 1e-9) if layer < layout.layers - 1 else 1.0
+        keep = max(1.0 - layout.dropouts[layer], 1e-9) if layer < layout.layers - 1 else 1.0
         masks.append((rng.random(current.shape) < keep) / keep if keep < 1.0 else 1.0)
         current = current * masks[-1]
     g = _sampled(gs[0], current.shape, rng)

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count, islice
 from math import sqrt
 from typing import NamedTuple
 
-from ..graph.graph import Node, ParameterView, Reference
+from ..graph.graph import Node, ParameterView
 from ..graph.roles import GATES
+from ..graph.specs import spec_of
+from ..graph.specs.spec import Role
 from ..plan.weights import Part
 
 
-class CellSlots(NamedTuple):
-    """Where the parameters of one cell are among the operands of a recurrent node."""
+def cell_slots(node: Node) -> range:
+    """The operands of a recurrent node that are parameters of its cells; of any other node none."""
+    carries = any(operand.role is Role.STATES for operand in spec_of(node.op).operands)
+    return range(1 + int(node.attrs.get("states", 0)), len(node.inputs)) if carries else range(0)
 
-    input: int
-    recurrent: int
-    biases: tuple[int, ...]
+
+class CellSlots(NamedTuple):
+    """Where the parameters of one cell are among the operands of a recurrent node: one slot, or one per gate."""
+
+    input: tuple[int, ...]
+    recurrent: tuple[int, ...]
+    biases: tuple[tuple[int, ...], ...]
     """Of the input and of the recurrent product; or none."""
     projection: int | None
 
@@ -24,12 +33,16 @@ class CellSlots(NamedTuple):
 def cells_of(node: Node) -> Iterator[CellSlots]:
     """By layers, forward then backward, as torch packs them."""
     a = node.attrs
-    slot = 1 + int(a.get("states", 0))
+    width = GATES[a["kind"]] if a.get("per_gate") else 1
+    waiting = count(1 + int(a.get("states", 0)))
+
+    def slots() -> tuple[int, ...]:
+        return tuple(islice(waiting, width))
+
     for _ in range(int(a["layers"]) * (2 if a.get("bidirectional") else 1)):
-        biases = (slot + 2, slot + 3) if a.get("has_bias", True) else ()
-        after = slot + 2 + len(biases)
-        yield CellSlots(slot, slot + 1, biases, after if a.get("projected") else None)
-        slot = after + bool(a.get("projected"))
+        kernels = slots(), slots()
+        biases = (slots(), slots()) if a.get("has_bias", True) else ()
+        yield CellSlots(*kernels, biases, next(waiting) if a.get("projected") else None)
 
 
 def input_std(inputs: int, hidden: int) -> float:
@@ -46,23 +59,26 @@ def recurrent_parts(node: Node) -> Iterator[tuple[ParameterView, list[Part], str
     """(parameter, parts, reason) for every parameter of a recurrent node, in torch's packed gate order."""
     gates, forget = GATES[node.attrs["kind"]], forget_bias(node)
     for cell in cells_of(node):
-        w_in, w_back = node.inputs[cell.input], node.inputs[cell.recurrent]
+        w_in, w_back = node.inputs[cell.input[0]], node.inputs[cell.recurrent[0]]
         assert w_in is not None and w_back is not None
-        hidden = w_in.shape[0] // gates
+        hidden = w_in.shape[0] * len(cell.input) // gates
         glorot, orthonormal = input_std(w_in.shape[1], hidden), 1.0 / sqrt(max(hidden, w_back.shape[1]))
         forgetting = [forget if g == 1 else 0.0 for g in range(gates)] if forget else [0.0]
-        scheme: list[tuple[Reference, str, list[float], str]] = [
-            (w_in, "uniform", [glorot] * gates, "recurrent input kernel: Glorot uniform per gate"),
-            (w_back, "orthogonal", [orthonormal] * gates, "recurrent kernel: orthogonal per gate"),
+        scheme: list[tuple[tuple[int, ...], str, list[float], str]] = [
+            (cell.input, "uniform", [glorot] * gates, "recurrent input kernel: Glorot uniform per gate"),
+            (cell.recurrent, "orthogonal", [orthonormal] * gates, "recurrent kernel: orthogonal per gate"),
         ]
-        for slot, values in zip(cell.biases, (forgetting, [0.0]), strict=False):
-            scheme.append((node.inputs[slot], "constant", values, "recurrent bias"))
+        for slots, values in zip(cell.biases, (forgetting, [0.0]), strict=False):
+            scheme.append((slots, "constant", values, "recurrent bias"))
         if cell.projection is not None:
-            projection = node.inputs[cell.projection]
-            scheme.append((projection, "orthogonal", [orthonormal], "recurrent projection: orthogonal"))
-        for view, kind, stds, reason in scheme:
-            if isinstance(view, ParameterView):
-                yield view, [Part(v, std, kind) for v, std in zip(_blocks(view, len(stds)), stds, strict=True)], reason
+            scheme.append(((cell.projection,), "orthogonal", [orthonormal], "recurrent projection: orthogonal"))
+        for slots, kind, stds, reason in scheme:
+            for k, slot in enumerate(slots):
+                view = node.inputs[slot]
+                own = stds if len(slots) == 1 else [stds[k % len(stds)]]
+                if isinstance(view, ParameterView):
+                    blocks = zip(_blocks(view, len(own)), own, strict=True)
+                    yield view, [Part(v, std, kind) for v, std in blocks], reason
 
 
 def _blocks(view: ParameterView, count: int) -> list[ParameterView]:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import jax
+import numpy as np
 from jax.extend import core
 
 from .names import is_array, is_key, named_leaves
@@ -19,6 +20,9 @@ from .tape import bound
 
 CHANCE = frozenset({"random_bits", "rng_bit_generator", "rng_uniform", "threefry2x32"})
 """Primitives that make random numbers."""
+
+LARGEST = 2**20
+"""Larger constants are worked out anew whenever somebody asks: they are not to stay in memory."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,9 @@ def made(function: Callable[..., Any], *args: Any, real: Callable[[], Sequence[A
         closed, tree = jax.make_jaxpr(function, return_shape=True)(*args)
     chance = random_outputs(closed.jaxpr, [True] * len(closed.jaxpr.invars))
     named = named_leaves(tree)
+    worked = Worked(closed.jaxpr, dict(zip(closed.jaxpr.constvars, closed.consts, strict=True)))
     return Made(tree, {
-        name: partial(evaluated, closed, k)
+        name: partial(worked.output, k)
         for k, (name, leaf) in enumerate(named)
         if not chance[k] and is_array(leaf) and not is_key(leaf)
     }, partial(completed, function, real or (lambda: args)))  # fmt: skip
@@ -92,23 +97,45 @@ def _draws(jaxpr: Any) -> bool:
     )
 
 
-def evaluated(closed: Any, output: int) -> Any:
-    """One output of a program that no input and no random number goes into: run with only what it needs."""
-    jaxpr = closed.jaxpr
-    if isinstance(jaxpr.outvars[output], core.Literal):
-        return jaxpr.outvars[output].val
-    wanted: set[Any] = {jaxpr.outvars[output]}
-    steps = []
-    for eqn in reversed(jaxpr.eqns):
-        if any(out in wanted for out in eqn.outvars):
-            steps.append(eqn)
-            wanted |= {item for item in eqn.invars if not isinstance(item, core.Literal)}
-    known = dict(zip(jaxpr.constvars, closed.consts, strict=True))
+class Worked:
+    """What a program makes that no input and no random number goes into: each run with only what it needs, once."""
 
-    def value(item: Any) -> Any:
-        return item.val if isinstance(item, core.Literal) else known[item]
+    def __init__(self, jaxpr: Any, known: Mapping[Any, Any]) -> None:
+        self._jaxpr, self._known = jaxpr, dict(known)
+        self._makers = {out: k for k, eqn in enumerate(jaxpr.eqns) for out in eqn.outvars}
 
-    with jax.ensure_compile_time_eval():
-        for eqn in reversed(steps):
-            known.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, map(value, eqn.invars)), strict=True))
-        return value(jaxpr.outvars[output])
+    def output(self, place: int) -> Any:
+        """None if it cannot be worked out."""
+        out = self._jaxpr.outvars[place]
+        if isinstance(out, core.Literal):
+            return out.val
+        if out not in self._known:
+            with jax.ensure_compile_time_eval():
+                self._work_out(out)
+        value = self._known.get(out)
+        for item in [item for item, a in self._known.items() if item in self._makers and np.size(a) > LARGEST]:
+            del self._known[item]
+        return value
+
+    def _work_out(self, wanted: Any) -> None:
+        needed: dict[int, set[Any]] = {}
+        waiting = [wanted]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, core.Literal) or item in self._known or item not in self._makers:
+                continue
+            k = self._makers[item]
+            if k not in needed:
+                waiting.extend(self._jaxpr.eqns[k].invars)
+            needed.setdefault(k, set()).add(item)
+        for k in sorted(needed):
+            eqn = self._jaxpr.eqns[k]
+            given = [item.val if isinstance(item, core.Literal) else self._known.get(item) for item in eqn.invars]
+            if all(value is not None for value in given):
+                self._known.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, given), strict=True))
+            elif hasattr(inner := eqn.params.get("jaxpr"), "consts"):  # a function of which a part can be worked out
+                inside = dict(zip(inner.jaxpr.constvars, inner.consts, strict=True))
+                inside.update((v, a) for v, a in zip(inner.jaxpr.invars, given, strict=True) if a is not None)
+                part = Worked(inner.jaxpr, inside)
+                found = {out: part.output(place) for place, out in enumerate(eqn.outvars) if out in needed[k]}
+                self._known.update((out, value) for out, value in found.items() if value is not None)

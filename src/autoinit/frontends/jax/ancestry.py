@@ -15,15 +15,12 @@ import numpy as np
 from jax import numpy as jnp
 from numpy.typing import NDArray
 
-from ...core.graph.graph import Node, ParameterView, Value
-from ..base_ancestry import LARGEST, MOST_OPS, share, union
+from ...core.graph.graph import Value
+from ..base_ancestry import LARGEST, MOST_OPS, share, starting, union
 from .tape import Atom, Of, Step, evaluated
 
 if TYPE_CHECKING:
     from .tracer import Tracer
-
-CONTRACTIONS = {"linear", "bilinear", "einsum", "matmul", "conv", "grouped_linear", "recurrent"}
-DRAWN = {"dropout", "noise", "custom", "embedding"}
 
 Draw = Callable[..., NDArray[Any] | None]
 Starts = frozenset[int] | None
@@ -88,12 +85,7 @@ class TapeAncestry:
             self._order[id(step)] = position
             for atom in step.outputs:
                 self._note(atom)
-        weights: set[int] = set()
-        for node in self._tracer.graph.nodes:
-            if node.op not in DRAWN and _is_weight(node, weights):
-                weights.update(v.id for v in node.outputs)
-            elif node.op in DRAWN or self._goes_on(node) or (node.op in CONTRACTIONS and _meets_weight(node, weights)):
-                self._starting.update(v.id for v in node.outputs)
+        self._starting = starting(self._tracer.graph.nodes, self._atom)
         for step in self._tape.steps:
             parts = [self._from(a) for a in step.inputs]
             self._starts.update((id(out), union(parts)) for out in step.outputs)
@@ -103,10 +95,6 @@ class TapeAncestry:
         if isinstance(reference, Value) and reference.shape == atom.shape:
             self._value[id(atom)] = reference
             self._atom.setdefault(reference.id, atom)
-
-    def _goes_on(self, node: Node) -> bool:
-        """Whether a node completes the step that made a start: nobody else sees what it is given."""
-        return any(isinstance(r, Value) and r.id in self._starting and r.id not in self._atom for r in node.inputs)
 
     def _is_start(self, atom: Atom) -> bool:
         """Whether an array is drawn: all arrays of one value are the same start."""
@@ -149,13 +137,3 @@ class TapeAncestry:
         if value is None:
             raise ValueError("an array without values")
         return jnp.asarray(value, atom.dtype) if atom.is_leaf else value
-
-
-def _is_weight(node: Node, weights: set[int]) -> bool:
-    """Whether a node makes something of parameters alone."""
-    carrying = [r for r in node.inputs if isinstance(r, (Value, ParameterView))]
-    return bool(carrying) and all(isinstance(r, ParameterView) or r.id in weights for r in carrying)
-
-
-def _meets_weight(node: Node, weights: set[int]) -> bool:
-    return any(isinstance(r, ParameterView) or (isinstance(r, Value) and r.id in weights) for r in node.inputs)

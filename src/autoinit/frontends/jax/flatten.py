@@ -13,7 +13,10 @@ from jax import numpy as jnp
 from jax.extend import core
 
 from ..budget import Budget
+from .recurrence import recurrence
+from .structure.cells import leaf_of
 from .tape import Atom, Of, Step, Tape, abstract, constant, dependence, evaluated, number_of
+from .turns import Turn
 
 DRAWS = frozenset({"_uniform", "_normal", "_normal_real", "_truncated_normal", "_bernoulli", "_randint"})
 """Functions of `jax.random` that stay whole: their laws are known."""
@@ -36,6 +39,8 @@ class Flattener:
         self.tape = Tape()
         self.place, self.owners, self.budget = place, owners, budget
         self._modules: dict[str, str | None] = {}
+        self._constants: dict[Any, list[Atom]] = {}
+        self._literals: dict[tuple[str, bytes], Atom] = {}
 
     # --- equations ---------------------------------------------------------------------------------------------------
 
@@ -48,7 +53,7 @@ class Flattener:
         known.update(zip(jaxpr.invars, atoms, strict=True))
 
         def read(item: Any) -> Atom:
-            return constant(item.val) if isinstance(item, core.Literal) else known[item]
+            return self._literal(item.val) if isinstance(item, core.Literal) else known[item]
 
         for eqn in jaxpr.eqns:
             own = str(eqn.source_info.name_stack)
@@ -75,14 +80,32 @@ class Flattener:
 
     def step(self, primitive: Any, params: dict[str, Any], atoms: Sequence[Atom], avals: Sequence[Any], stack: str
              ) -> list[Atom]:  # fmt: skip
-        """One call of a primitive, put on the tape."""
+        """One call of a primitive, put on the tape: once, if it makes the same constants again."""
+        again = _key(primitive, params, atoms)
+        if again in self._constants:
+            return self._constants[again]
         step = Step(primitive, dict(params), tuple(atoms), module=self._module(stack, atoms))
         of = dependence(atoms)
         if getattr(primitive, "name", "").startswith("random_"):
             of |= Of.CHANCE
         step.outputs = tuple(Atom(tuple(a.shape), a.dtype, of, step, k) for k, a in enumerate(avals))
         self.tape.steps.append(step)
+        if again is not None:
+            self._constants[again] = list(step.outputs)
         return list(step.outputs)
+
+    def _literal(self, value: Any) -> Atom:
+        made = constant(value)
+        array = np.asarray(value)
+        return made if array.ndim else self._literals.setdefault((str(made.dtype), array.tobytes()), made)
+
+    def rewind(self, length: int) -> list[Step]:
+        """Take steps off the tape again."""
+        gone = self.tape.steps[length:]
+        del self.tape.steps[length:]
+        outputs = {id(out) for step in gone for out in step.outputs}
+        self._constants = {key: made for key, made in self._constants.items() if id(made[0]) not in outputs}
+        return gone
 
     def traced(self, function: Callable[..., Any], atoms: Sequence[Atom], stack: str) -> list[Atom]:
         """What a function of arrays gives, by its own jaxpr."""
@@ -138,18 +161,22 @@ class Flattener:
             (goes_on,) = self.program(params["cond_jaxpr"], [*asked, *carried], stack)
             value = evaluated(goes_on) if goes_on.of is Of.CONSTANTS else None
             if value is None:
-                del self.tape.steps[length:]
+                self.rewind(length)
                 return None
             if not bool(value):
                 return carried
             carried = self.program(params["body_jaxpr"], [*used, *carried], stack)
-        del self.tape.steps[length:]
+        self.rewind(length)
         return None
 
     def _scan(self, params: dict[str, Any], atoms: list[Atom], stack: str) -> list[Atom] | None:
         """Unrolled: every step reads its own part of what is scanned."""
         fixed, states = params["num_consts"], params["num_carry"]
         length, body = params["length"], params["jaxpr"]
+        if states and length:
+            found = recurrence(self, params, atoms, stack)
+            if found is not None:
+                return found
         if length > LONGEST:
             return None
         used, carried = atoms[:fixed], atoms[fixed : fixed + states]
@@ -158,9 +185,18 @@ class Flattener:
             place = self._module(stack, [atom for atom in used if atom.is_leaf])
             self.tape.notes.append(f"{place or '(root)'}: a recurrence of {length} steps, followed step by step")
         rows: list[list[Atom]] = []
+        before: Turn | None = None
         for t in reversed(range(length)) if params["reverse"] else range(length):
             places = [self._at(atom, t, stack) for atom in scanned]
-            made = self.program(body, [*used, *carried, *places], stack)
+            given = [*carried, *places]
+            if before is not None and before.repeats(given):
+                self.budget.spend(self._module(stack, given))
+                before = before.again(given, self.tape.steps)
+            else:
+                mark = len(self.tape.steps)
+                made = self.program(body, [*used, *given], stack)
+                before = Turn(given, made, self.tape.steps[mark:])
+            made = before.made
             carried = made[:states]
             rows.append(made[states:])
         if params["reverse"]:
@@ -175,6 +211,17 @@ class Flattener:
         (row,) = self.step(lax.slice_p, cut, [atom], [abstract((1, *atom.shape[1:]), atom.dtype)], stack)
         aval = abstract(atom.shape[1:], atom.dtype)
         return self.step(lax.squeeze_p, {"dimensions": (0,)}, [row], [aval], stack)[0]
+
+    def reshape(self, atom: Atom, shape: Sequence[int], stack: str) -> Atom:
+        if atom.shape == tuple(shape):
+            return atom
+        params = {"new_sizes": tuple(shape), "dimensions": None, "sharding": None}
+        return self.step(lax.reshape_p, params, [atom], [abstract(shape, atom.dtype)], stack)[0]
+
+    def rev(self, atom: Atom, stack: str) -> Atom:
+        """The other way round along the first axis."""
+        aval = abstract(atom.shape, atom.dtype)
+        return self.step(lax.rev_p, {"dimensions": (0,)}, [atom], [aval], stack)[0]
 
     def _stacked(self, atoms: list[Atom], stack: str) -> Atom:
         if not atoms:
@@ -194,12 +241,28 @@ class Flattener:
         made = [a.step.module for a in atoms if a.step is not None and a.of & (Of.SIGNAL | Of.PARAMETERS)]
         return common(owners or made)
 
+    def owner(self, atoms: Sequence[Atom]) -> str:
+        """The module that parts of parameters belong to."""
+        return common([self.owners[leaf_of(atom)] for atom in atoms])
+
 
 FOLLOWED: dict[str, Callable[[Flattener, dict[str, Any], list[Atom], str], list[Atom] | None]] = {
     "select_n": Flattener._select_n, "max": Flattener._max, "min": Flattener._min, "cond": Flattener._cond,
     "while": Flattener._while, "scan": Flattener._scan,
 }  # fmt: skip
 """Primitives that are looked into first; None: they are steps after all."""
+
+
+def _key(primitive: Any, params: dict[str, Any], atoms: Sequence[Atom]) -> Any:
+    """By which a step that makes constants of constants is known again; None if it is no such step."""
+    if any(atom.of is not Of.CONSTANTS for atom in atoms):
+        return None
+    try:
+        key = (primitive, tuple(sorted(params.items())), atoms and tuple(atoms))
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 def common(places: Sequence[str]) -> str:

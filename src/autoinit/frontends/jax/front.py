@@ -20,6 +20,7 @@ from ..parameters_given import WithParameters
 from . import apply as applying
 from .adapters import adapted, adapter_of, is_structure
 from .centred import centred_activation, on_arrays
+from .gradients import gradients
 from .made import bound
 from .measure import record
 from .trace import trace
@@ -88,8 +89,8 @@ def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
 
 
 def measure_gradients(model: Any, inputs: Any, options: Options, seed: int) -> dict[str, float]:
-    raise ModelError("gradients are measured for PyTorch models; for JAX models they are predicted", where="measure",
-                     received="gradients=True", fix="autoinit.check(model, gradients=True).gradients")  # fmt: skip
+    program, inputs = adapted(model).program(inputs, options.training)
+    return gradients(program, inputs, options, seed)
 
 
 def preflight(model: Any) -> Preflight | None:

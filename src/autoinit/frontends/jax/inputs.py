@@ -74,6 +74,13 @@ def given_inputs(inputs: Any) -> tuple[list[Given], Any, list[Any]]:
     return [item for item in read if isinstance(item, Given)], structure, read
 
 
+def with_arrays(structure: Any, leaves: list[Any], arrays: Any) -> Any:
+    """The structure of inputs with these arrays in it."""
+    waiting = iter(arrays)
+    filled = [next(waiting) if isinstance(leaf, Given) else leaf for leaf in leaves]
+    return jax.tree_util.tree_unflatten(structure, filled)
+
+
 def _is_leaf(item: Any) -> bool:
     return isinstance(item, Input) or is_shape(item)
 

@@ -17,7 +17,7 @@ from ..parameters_given import WithParameters
 from .abstract import made
 from .adapters import adapter_of, initial_of, trains_at_first
 from .calling import arranged, completed, parameters_of
-from .inputs import Given, given_inputs
+from .inputs import Given, given_inputs, with_arrays
 
 
 def bound(model: Any, inputs: Any, values: bool) -> Any:
@@ -48,10 +48,7 @@ def _of_arrays(initial: Any, inputs: Any, training: bool) -> tuple[Callable[...,
     accepted = parameters_of(initial, 1)
 
     def function(key: Any, arrays: Any) -> Any:
-        waiting = iter(arrays)
-        filled = [next(waiting) if isinstance(leaf, Given) else leaf for leaf in leaves]
-        given = jax.tree_util.tree_unflatten(structure, filled)
-        args, kwargs = completed(arranged(given, accepted), accepted, training, None)
+        args, kwargs = completed(arranged(with_arrays(structure, leaves, arrays), accepted), accepted, training, None)
         return initial(key, *args, **kwargs)
 
     return function, given

@@ -36,11 +36,7 @@ def observed(
     """Run a program, and show every floating tensor of the plan; returns the outputs."""
     given, structure, leaves = given_inputs(inputs)
     tape = tape_of(program, given, structure, leaves, Budget.start(options))
-    values = [leaf.values() for leaf in program.leaves]
-    missing = next((leaf for leaf, v in zip(program.leaves, values, strict=True) if v is None), None)
-    if missing is not None:
-        raise ModelError("the model has no values, so nothing can be measured", where=missing.name,
-                         received="an abstract array", fix="initialize the model first")  # fmt: skip
+    values = given_leaves(program)
 
     def look(step: Step, made: Sequence[Any]) -> None:
         if not step.call:
@@ -59,6 +55,16 @@ def observed(
             received=f"inputs {', '.join(f'{item.shape} {item.dtype}' for item in given)}",
             fix="check the shape (batch included) and dtype of inputs; does the model work on real arrays?",
         ) from error  # fmt: skip
+
+
+def given_leaves(program: Program) -> list[Any]:
+    """The values of all leaves."""
+    values = [leaf.values() for leaf in program.leaves]
+    missing = next((leaf for leaf, v in zip(program.leaves, values, strict=True) if v is None), None)
+    if missing is not None:
+        raise ModelError("the model has no values, so nothing can be measured", where=missing.name,
+                         received="an abstract array", fix="initialize the model first")  # fmt: skip
+    return values
 
 
 def mean_and_variance(array: Any) -> tuple[float, float]:

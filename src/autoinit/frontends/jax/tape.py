@@ -124,7 +124,7 @@ class Tape:
 
     def keep_needed(self) -> None:
         """Forget what no output needs."""
-        self.steps = _leading_to(self.outputs, self.steps, lambda step: step.inputs)
+        self.steps = _leading_to(self.outputs, self.steps, lambda step: (*step.inputs, *step.operands))
 
     def number_calls(self) -> None:
         """Number the steps that make up the graph: those inside of a whole are none of them."""

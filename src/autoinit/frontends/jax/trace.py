@@ -15,7 +15,7 @@ from ...core.signal.signal import Signal
 from ...errors import AutoInitError, TraceError
 from ..budget import Budget
 from .flatten import Flattener
-from .inputs import UNKNOWN_VOCABULARY, Given, given_inputs
+from .inputs import UNKNOWN_VOCABULARY, Given, given_inputs, with_arrays
 from .parameters import describe_parameters
 from .program import Program
 from .structure import recognise
@@ -61,13 +61,11 @@ def trace(program: Program, inputs: Any, options: Options) -> Trace:
     return Trace(program, graph, signals, tape, given)
 
 
-def tape_of(program: Program, given: Sequence[Given], structure: Any, leaves: Sequence[Any], budget: Budget) -> Tape:
+def tape_of(program: Program, given: Sequence[Given], structure: Any, leaves: list[Any], budget: Budget) -> Tape:
     """The tape of a program: its jaxpr on abstract arrays, flat, with its structure found."""
 
     def call(values: Any, arrays: Any, key: Any) -> Any:
-        waiting = iter(arrays)
-        filled = [next(waiting) if isinstance(leaf, Given) else leaf for leaf in leaves]
-        return program.call(values, jax.tree_util.tree_unflatten(structure, filled), key)
+        return program.call(values, with_arrays(structure, leaves, arrays), key)
 
     shapes = [abstract(leaf.shape, jax.numpy.dtype(leaf.dtype)) for leaf in program.leaves]
     key = jax.eval_shape(lambda: jax.random.key(0))

@@ -15,17 +15,14 @@ from keras.src import backend
 from keras.src.backend.common.variables import Variable
 from numpy.typing import NDArray
 
-from ...core.graph.graph import Node, ParameterView, Value
-from ..base_ancestry import LARGEST, MOST_OPS, share, union
+from ...core.graph.graph import Value
+from ..base_ancestry import LARGEST, MOST_OPS, share, starting, union
 from .replay import run_entry, untouched_state
 from .tape import Entry, mapped
 from .variables import as_array, has_values
 
 if TYPE_CHECKING:
     from .tracer import Tracer
-
-CONTRACTIONS = {"linear", "bilinear", "einsum", "matmul", "conv", "grouped_linear", "recurrent"}
-DRAWN = {"dropout", "noise", "custom", "embedding"}
 
 Draw = Callable[[Value], NDArray[Any] | None]
 Starts = frozenset[int] | None
@@ -85,19 +82,10 @@ class TapeAncestry:
                 reference = self._tracer.reference(tensor)
                 if isinstance(reference, Value) and tuple(tensor.shape) == reference.shape:
                     self._tensor.setdefault(reference.id, tensor)
-        weights: set[int] = set()
-        for node in self._tracer.graph.nodes:
-            if node.op not in DRAWN and _is_weight(node, weights):
-                weights.update(v.id for v in node.outputs)
-            elif node.op in DRAWN or self._goes_on(node) or (node.op in CONTRACTIONS and _meets_weight(node, weights)):
-                self._starting.update(v.id for v in node.outputs)
+        self._starting = starting(self._tracer.graph.nodes, self._tensor)
         for entry in self._tape.entries:
             parts = [self._from(t) for t in entry.tensors()]
             self._starts.update((id(out), union(parts)) for out in entry.outputs)
-
-    def _goes_on(self, node: Node) -> bool:
-        """Whether a node completes the call that made a start: nobody else sees what it is given."""
-        return any(isinstance(r, Value) and r.id in self._starting and r.id not in self._tensor for r in node.inputs)
 
     def _is_start(self, tensor: Any) -> bool:
         """Whether a tensor is drawn: all tensors of one value are the same start."""
@@ -159,13 +147,3 @@ def _value_of(leaf: Any) -> Any:
     if not has_values(leaf):
         raise ValueError("a parameter without values")
     return leaf.value
-
-
-def _is_weight(node: Node, weights: set[int]) -> bool:
-    """Whether a node makes something of parameters alone."""
-    carrying = [r for r in node.inputs if isinstance(r, (Value, ParameterView))]
-    return bool(carrying) and all(isinstance(r, ParameterView) or r.id in weights for r in carrying)
-
-
-def _meets_weight(node: Node, weights: set[int]) -> bool:
-    return any(isinstance(r, ParameterView) or (isinstance(r, Value) and r.id in weights) for r in node.inputs)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from ...core.backward.law import Law
 from ...core.backward.passing import Backward
 from ...core.graph.graph import Node
@@ -28,9 +30,12 @@ def recurrent(node: Node, back: Backward, *laws: Law | None) -> None:
     law = found.x if first else permuted(found.x, (1, 0, 2))
     back.send(node.inputs[0], Signal(law.shape, 0.0, law.K, profiles=law.profiles))
     for k, slots in enumerate(cells_of(node)):
-        named = [("input", slots.input), ("recurrent", slots.recurrent), ("projection", slots.projection)]
-        named += zip(("input bias", "recurrent bias"), slots.biases, strict=False)
-        for name, slot in named:
-            ref = None if slot is None else node.inputs[slot]
-            if ref is not None and (k, name) in found.parameters:
-                back.send(ref, iid(ref.shape, 0.0, found.parameters[k, name]))
+        projection = () if slots.projection is None else (slots.projection,)
+        named = [("input", slots.input), ("recurrent", slots.recurrent), ("projection", projection)]
+        for name, own in (*named, *zip(("input bias", "recurrent bias"), slots.biases, strict=False)):
+            seconds = found.parameters.get((k, name), ())
+            for gate, slot in enumerate(own if seconds else ()):
+                ref = node.inputs[slot]
+                if ref is not None:
+                    second = seconds[gate] if len(own) == len(seconds) else fmean(seconds)
+                    back.send(ref, iid(ref.shape, 0.0, second))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .attributes import X
-from .spec import ANYTHING, FLAG, INTEGER, INTEGERS, NUMBER, PAIRS, TEXT, Attribute, Operand, OpSpec, Role
+from .spec import ANYTHING, FLAG, INTEGER, INTEGERS, NUMBER, NUMBERS, PAIRS, TEXT, Attribute, Operand, OpSpec, Role
 
 W = Operand("w", Role.WEIGHT)
 BIAS = Operand("bias", Role.BIAS, optional=True)
@@ -66,5 +66,9 @@ CONTRACTIONS = (
         Attribute("reset_after", FLAG, "of a gru: the reset gate acts on what w_hh made", True),
         Attribute("recurrent_dropout", NUMBER, "of the states", 0.0),
         Attribute("forget_bias", NUMBER, "of an lstm", 1.0),
+        Attribute("per_gate", FLAG, "every gate has its own w_ih, w_hh, b_ih and b_hh (biases may be None)", False),
+        Attribute("z_writes", FLAG, "of a gru: z is the share of what is new, not of what is kept", False),
+        Attribute("shared_gate", FLAG, "of a gru: the reset gate is the update gate", False),
+        Attribute("added", NUMBERS, "what each gate gets beside its biases (None: nothing)", None),
     ), source=True),
 )  # fmt: skip

@@ -51,3 +51,18 @@ def plain(call: Call) -> None:
     found = call.step.whole
     assert found is not None
     call.emit(found.op, list(found.operands), **found.attrs)
+
+
+@whole("recurrent")
+def recurrent(call: Call) -> None:
+    """(steps, ..., features): what is in between is the batch."""
+    found = call.step.whole
+    assert found is not None
+    n = found.attrs["states"]
+    x, states, weights = found.operands[0], found.operands[1 : 1 + n], found.operands[1 + n :]
+    assert x is not None
+    steps, *batch, _ = x.shape
+    entries = prod(batch)
+    given = [call.reshaped(s, (1, entries, s.shape[-1])) for s in states if s is not None]
+    call.emit("recurrent", [call.reshaped(x, (steps, entries, x.shape[-1])), *given, *weights], layers=1,
+              bidirectional=False, batch_first=False, per_gate=True, **found.attrs)  # fmt: skip
