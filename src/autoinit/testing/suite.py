@@ -20,7 +20,6 @@ import autoinit
 from ..core.options import Distribution
 from ..core.plan.plan import PlanData
 from ..errors import AutoInitError, PlanError
-from ..measurement import Measurement
 from .randomness import violations
 from .reference import reference_plan, words
 from .specs import CENTRED, MODELS, Activation, Dense, Model
@@ -80,7 +79,7 @@ class FrontEndSuite:
         assert isinstance(found, autoinit.Plan)
         return found
 
-    def measure(self, model: Any, inputs: Any, **options: Any) -> Measurement:
+    def measure(self, model: Any, inputs: Any, **options: Any) -> Any:
         return autoinit.measure(model, inputs, **options)
 
     def apply(self, plan: autoinit.Plan, model: Any, **options: Any) -> None:
