@@ -27,7 +27,7 @@ def model(called: str, name: str, family: str, inputs: Any = IMAGES, training: b
 
 ENTRIES: list[Entry] = [
     model("resnet18", "ResNet18", "ResNet", num_classes=CLASSES),
-    model("resnet50-v2", "ResNet50", "ResNet v2", num_classes=CLASSES, resnet_v2=True),
+    model("resnet18-v2", "ResNet18", "ResNet v2", num_classes=CLASSES, resnet_v2=True),
     model("mobilenet-v1", "MobileNetV1", "MobileNet", num_classes=CLASSES),
     model("mlp", "MLP", "MLP", (64, 100), False, output_sizes=[300, 100, 10]),
 ]

@@ -64,9 +64,8 @@ class TapeAncestry:
                     made = step.run([self._real(a, known) for a in step.inputs])
                     for out, array in zip(step.outputs, made, strict=True):
                         known.setdefault(id(out), array)
-                found: NDArray[Any] = np.asarray(known[id(atom)])
-                kind = np.complex128 if np.iscomplexobj(found) else np.float64
-                return found.astype(kind).reshape(value.shape)
+                whole = np.asarray(known[id(atom)])
+                return np.asarray(whole, np.result_type(whole, np.float64)).reshape(value.shape)
         except Exception:  # whatever a primitive may find wrong with samples
             return None
 
