@@ -55,6 +55,11 @@ def study(name: str, draws: int) -> dict[str, Any]:
         plan.apply(model, seed=seed, warn=False)
         args, kwargs = call_arguments(inputs)
         runs.append(gradients(model, args, kwargs, training=True, seed=FIRST_NOISE + seed))
+    return {**judged(name, plan, runs), "seconds": time.perf_counter() - begin}
+
+
+def judged(name: str, plan: autoinit.Plan, runs: list[dict[str, float]]) -> dict[str, Any]:
+    """The plan's gradients beside the mean squares of every draw."""
     rows = [r for r in plan.gradients.weights if all(r.parameter in run for run in runs)]
     samples = np.array([[run[r.parameter] for r in rows] for run in runs])
     live = samples.mean(axis=0) > NEGLIGIBLE * float(np.median(samples.mean(axis=0)))
@@ -63,12 +68,11 @@ def study(name: str, draws: int) -> dict[str, Any]:
     inside = inside_t(samples, predicted) | inside_lognormal(samples, predicted)
     logs = np.log(np.maximum(samples, 1e-300))
     return {
-        "model": name, "draws": draws, "weights": int(live.sum()), "ratios": [float(f"{r:.4g}") for r in ratio],
+        "model": name, "draws": len(runs), "weights": int(live.sum()), "ratios": [float(f"{r:.4g}") for r in ratio],
         "names": [r.parameter for r, kept in zip(rows, live, strict=True) if kept],
         "inside": [bool(one) for one in inside],
-        "scatter": [float(f"{one:.4g}") for one in logs.std(axis=0, ddof=1)] if draws > 1 else [],
+        "scatter": [float(f"{one:.4g}") for one in logs.std(axis=0, ddof=1)] if len(runs) > 1 else [],
         "without": sorted({n.message for n in plan.notes if n.kind == "gradient"}),
-        "seconds": time.perf_counter() - begin,
     }  # fmt: skip
 
 
@@ -128,14 +132,13 @@ def arguments() -> argparse.Namespace:
 
 def write(results: list[dict[str, Any]], options: argparse.Namespace) -> None:
     """The files that were asked for, with what there is by now."""
-    spent = sum(one["seconds"] for one in results)
     last = options.draws - 1
     seeds = f"seeds 0 to {last} of the weights, {FIRST_NOISE} to {FIRST_NOISE + last} of noise"
-    total = f"{len(results)} models, {options.draws} draws ({seeds} and gradients at the outputs): {spent:.0f} s"
+    total = f"{len(results)} models, {options.draws} draws ({seeds} and gradients at the outputs)"
     if options.markdown:
         replace_text(options.markdown, "\n".join(["# Gradients", "", total, "", table_of(results).markdown()]))
     if options.json:
-        lines = ",\n".join(json.dumps(one) for one in results)
+        lines = ",\n".join(json.dumps({k: v for k, v in one.items() if k != "seconds"}) for one in results)
         replace_text(options.json, f"[\n{lines}\n]\n")
 
 

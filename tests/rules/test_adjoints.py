@@ -280,7 +280,56 @@ def test_check_names_the_first_bad_gradient() -> None:
     assert good.gradients.first_bad is None and good.ok
 
 
+class Running(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x: Any) -> Any:
+        return torch.cumprod(self.inner(x), 1)
+
+
 def test_ops_without_an_adjoint_are_named() -> None:
-    model = nn.Sequential(nn.LSTM(8, 8, batch_first=True))
-    plan = autoinit.plan(model, (4, 5, 8), gradients=True, warn=False)
+    plan = autoinit.plan(Running(), (4, 8), gradients=True, warn=False)
     assert any(note.kind == "gradient" and "no adjoint" in note.message for note in plan.notes)
+
+
+class Read(nn.Module):
+    """The mean over time, and the last state."""
+
+    def __init__(self, cell: nn.Module, outputs: int) -> None:
+        super().__init__()
+        self.inner, self.cell, self.head = nn.Linear(24, 32), cell, nn.Linear(outputs, 10)
+
+    def forward(self, x: Any) -> Any:
+        states, _ = self.cell(self.inner(x))
+        return self.head(states.mean(dim=1)), states[:, -1]
+
+
+@pytest.mark.parametrize("cell, outputs", [
+    (nn.LSTM(32, 40, num_layers=2, batch_first=True), 40),
+    (nn.GRU(32, 40, batch_first=True), 40),
+    (nn.RNN(32, 40, batch_first=True), 40),
+])  # fmt: skip
+def test_recurrent_layers_through_time(cell: nn.Module, outputs: int) -> None:
+    """The rule is simulated with three draws of 40 samples (its own scatter: some per cent), hence a model error of
+    20 % beside three standard errors of the mean over draws."""
+    predicted, seen = weight_gradients(Read(cell, outputs), (16, 12, 24), draws=24)
+    for name, runs in seen.items():
+        mean, error = runs.mean(), runs.std(ddof=1) / 24**0.5
+        low, high = (mean - 3 * error) / 1.2, (mean + 3 * error) * 1.2
+        assert low <= predicted[name] <= high, f"{name}: {predicted[name]:.4g}, measured {mean:.4g}"
+
+
+def test_slopes_at_places_of_unlike_size() -> None:
+    """relu' at two places asks for the correlation: here 0.7 whatever the sizes are, so E[f' f'] is the orthant
+    probability 1/4 + asin(0.7)/(2 pi), and not that of the mean covariance over the mean variance."""
+    p = np.linspace(0.1, 1.9, 12)
+    pairs = (np.sqrt(p).sum() ** 2 - p.sum()) / (12 * 11)
+    x = Signal((12,), 0.0, np.array([1.0, 0.7 * pairs]), profiles=(p,))
+    made = law_through(x, apply("relu", X), Law(Signal((12,), 0.0, np.array([1.0, 1.0])))).moments
+    rng = np.random.default_rng(0)
+    common, own = rng.standard_normal((200_000, 1)), rng.standard_normal((200_000, 2))
+    u = np.sqrt(p[[0, 11]]) * (0.7**0.5 * common + 0.3**0.5 * own)
+    both = (u > 0).all(axis=1)
+    assert float(made.K[1]) == pytest.approx(both.mean(), abs=5 * both.std() / 200_000**0.5)
