@@ -308,7 +308,6 @@ class Read(nn.Module):
 
 @pytest.mark.parametrize("cell, outputs", [
     (nn.LSTM(32, 40, num_layers=2, batch_first=True), 40),
-    (nn.GRU(32, 40, batch_first=True), 40),
     (nn.RNN(32, 40, batch_first=True), 40),
 ])  # fmt: skip
 def test_recurrent_layers_through_time(cell: nn.Module, outputs: int) -> None:
