@@ -3,148 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from autoinit import Plan
-from autoinit.core.plan.plan import Note, ParameterPlan, PartPlan, ResidualPlan, TensorPlan
+from autoinit.core.plan.plan import Note, ResidualPlan
 from autoinit.measurement import Measurement, Row
-from tests.in_browser import needs_browser, opened, started_browser
+from tests.in_browser import needs_browser
+from tests.report.shown_page import (
+    Open,
+    checked,
+    column,
+    computing,
+    drag,
+    every,
+    made_plan,
+    place,
+    rows,
+    seen_range,
+    sort,
+)
 
 needs_browser()
-
-
-def made_plan(blocks: int, growth: float = 1.0, model: str = "Net") -> Plan:
-    """`blocks` blocks of linear and relu; the variance changes by `growth` from block to block."""
-    tensors, parameters = [], []
-    for k in range(blocks):
-        variance = growth**k
-        weight = f"stages.{k // 50}.{k % 50}.linear.weight"
-        place = weight.removesuffix(".weight")
-        tensors.append(TensorPlan(2 * k, place, "aten.linear", 1, 0, [8, 64], 0.0, variance, variance, variance,
-                                  [0.1, 0.0], weight, 1.0, 64.0, 0.2, mean_in=0.25, variance_in=0.75))  # fmt: skip
-        tensors.append(TensorPlan(2 * k + 1, f"{place.removesuffix('.linear')}.relu", "aten.relu", 1, 0, [8, 64],
-                                  0.4 * variance**0.5, 0.34 * variance, 0.34 * variance, variance / 2, [0.3, 0.0],
-                                  scatter=0.2))  # fmt: skip
-        part = PartPlan([64, 64], [64, 1], 0, "random", 0.125)
-        parameters.append(ParameterPlan(weight, [64, 64], "set", "weight of linear", [part], 2 * k))
-    tensors[1].status = "simulated"
-    notes = [Note("simulated", "stages.0.0.relu: relu", "no rule: measured on samples")]
-    notes.append(Note("info", "model", "a remark"))
-    return Plan(model, "torch", 1.0, "truncated_normal", 0, True, parameters, tensors, notes, [2 * blocks - 1])
-
-
-def with_gradients(plan: Plan, factor: float = 0.5) -> Plan:
-    """The same with gradients that shrink by `factor` from block to block on their way back."""
-    layers = plan.weight_layers
-    for k, layer in enumerate(reversed(layers)):
-        second = factor ** (2 * k)
-        layer.gradient, layer.chi = second, 0.9
-        plan.tensors[layer.index + 1].gradient = second
-        parameter = next(p for p in plan.parameters if p.name == layer.weight)
-        parameter.gradient, parameter.second = 4 * second, 1 / 64
-    return plan
-
-
-def checked(plan: Plan) -> Plan:
-    plan.checked = True
-    for parameter in plan.parameters:
-        parameter.parts = []
-    return plan
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started_browser() as started:
-        yield started
-
-
-Open = Callable[..., Any]
-
-
-@pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Iterator[Open]:
-    """Opens pages, and fails at the end if one logged, raised, asked or requested anything."""
-    complaints: list[str] = []
-    contexts = []
-
-    def start(plan: Plan, *, scheme: str = "light", size: tuple[int, int] = (1400, 1000), **options: Any) -> Any:
-        path = tmp_path / f"page{len(contexts)}.html"
-        plan.to_html(path, **options)
-        context = browser.new_context(color_scheme=scheme, viewport={"width": size[0], "height": size[1]})
-        contexts.append(context)
-        page = opened(context, path, complaints)
-        page.wait_for_selector("#signal svg")
-        return page
-
-    yield start
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def rows(page: Any) -> list[list[str]]:
-    return page.eval_on_selector_all(
-        "#table tbody tr[data-tensor]", "rows => rows.map(r => [...r.children].map(c => c.textContent))"
-    )
-
-
-def column(page: Any, head: str) -> list[str]:
-    heads = page.eval_on_selector_all("#table th", "heads => heads.map(h => h.dataset.head)")
-    return [row[heads.index(head)] for row in rows(page)]
-
-
-def every(page: Any) -> None:
-    """Show all tensors: beside the default a page opens on the weight layers."""
-    page.click('#which [data-value="all"]')
-
-
-def sort(page: Any, head: str) -> None:
-    page.click(f'#table th[data-head="{head}"] button')
-
-
-def seen_range(page: Any) -> list[float]:
-    return page.evaluate("document.getElementById('signal').chart.range()")
-
-
-def place(page: Any, tensor: int) -> list[float]:
-    """Where on the screen the upper figure has variance 1 of a tensor."""
-    return page.evaluate(
-        """(tensor) => {
-            const home = document.getElementById("signal");
-            home.scrollIntoView();
-            const box = home.querySelector("svg").getBoundingClientRect();
-            return [box.x + home.chart.x(tensor), box.y + home.chart.panels[0].y(1)];
-        }""",
-        tensor,
-    )
-
-
-def computing(context: Any, address: str) -> float:
-    """Seconds that the browser computes until the figure is drawn, in a page of its own."""
-    page = context.new_page()
-    session = context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    page.goto(address)
-    page.wait_for_selector("#signal svg", timeout=60_000)
-    page.wait_for_function("performance.getEntriesByName('page').length === 1")
-    found = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
-    page.close()
-    return found["TaskDuration"]
-
-
-def drag(page: Any, begin: float, end: float) -> None:
-    """Across the upper figure, from one share of its width to another."""
-    page.locator("#signal").scroll_into_view_if_needed()
-    area = page.locator("#signal .plane").bounding_box()
-    y = area["y"] + area["height"] / 2
-    page.mouse.move(area["x"] + begin * area["width"], y)
-    page.mouse.down()
-    page.mouse.move(area["x"] + end * area["width"], y, steps=4)
-    page.mouse.up()
 
 
 def test_it_shows_the_right_numbers(show: Open) -> None:
@@ -342,13 +222,13 @@ def test_it_opens_on_the_comparison_of_weight_layers(show: Open) -> None:
 
 def test_words_are_explained_where_they_stand(show: Open) -> None:
     page = show(made_plan(3))
-    for place, words in (
+    for where, words in (
         ("#overview", ("vanishing", "a tenth of the target")), ("#signal-words", ("scatter of draws", "gap")),
         ("#table-words", ("fan", "corr.", "std")),
     ):  # fmt: skip
-        page.locator(f"{place} details.words summary").press("Enter")
-        told = page.inner_text(f"{place} details.words dl")
-        assert all(word in told for word in words), (place, told)
+        page.locator(f"{where} details.words summary").press("Enter")
+        told = page.inner_text(f"{where} details.words dl")
+        assert all(word in told for word in words), (where, told)
     assert "factor of 2" in page.get_attribute("#table .badge.ok", "title")
 
 
@@ -447,54 +327,3 @@ def test_two_thousand_layers(show: Open) -> None:
     assert page.locator('#tree [data-tensor="3999"].current').count() == 1
     drag(page, 0.5, 0.52)  # near enough to see every tensor
     page.wait_for_function("document.getElementById('signal').chart.range()[0] > 1000")
-
-
-def test_gradients_have_a_figure_and_columns(show: Open) -> None:
-    plan = with_gradients(made_plan(4))
-    seconds = {p.name: 1.21 * p.gradient for p in plan.parameters}
-    real = Measurement(plan, [Row(t, t.mean, t.tensor_variance) for t in plan.tensors], seconds)
-    page = show(plan, default=checked(with_gradients(made_plan(4), 0.001)), measured=real)
-    assert "median |g|/|w| of the weights 6.000" in page.inner_text("#gradients-told")
-    panels = page.evaluate("document.getElementById('gradients').chart.panels.map(p => p.series.at(-1).values)")
-    assert panels[0] == pytest.approx([0.125, 0.25, 0.5, 1.0])
-    assert panels[1] == pytest.approx([1.1 * 16 * 0.5**k for k in (3, 2, 1, 0)])  # measured over |w| = 1/8
-    page.click('#direction [data-value="backward"]')
-    assert column(page, "gradient") == ["0.125", "0.250", "0.500", "1.000"]
-    assert column(page, "its default")[-2:] == ["1.00e-3", "1.000"]
-    assert column(page, "|g|") == ["0.250", "0.500", "1.000", "2.000"]
-    assert column(page, "measured |g|")[-1] == "2.200" and column(page, "|g|/|w|")[-1] == "16.000"
-    assert column(page, "chi")[0] == "0.900" and column(page, "its verdict") == ["ok"] * 4
-    sort(page, "|g|")
-    sort(page, "|g|")
-    assert column(page, "|g|")[0] == "2.000"
-    for home, words in (("#gradients-words", ("gradient", "median")), ("#table-words", ("chi", "extremes only"))):
-        page.locator(f"{home} details.words summary").press("Enter")
-        assert all(word in page.inner_text(f"{home} details.words dl") for word in words)
-    page.click('#direction [data-value="forward"]')
-    assert column(page, "variance")[0] == "1.000"
-
-
-def test_the_first_bad_gradient_is_told(show: Open) -> None:
-    page = show(checked(with_gradients(made_plan(6), 0.01)))
-    told = page.inner_text("#gradients-told")
-    assert "First bad gradient on the way back: stages.0.2.linear.weight" in told and "vanishing" in told
-
-
-def test_without_gradients_there_is_nothing_of_them(show: Open) -> None:
-    page = show(made_plan(3))
-    assert page.is_hidden("#gradients-part") and page.is_hidden("#direction")
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-def test_gradients_are_not_cut_off(show: Open, width: int) -> None:
-    plan = with_gradients(made_plan(12))
-    real = Measurement(plan, [Row(t, t.mean, t.tensor_variance) for t in plan.tensors],
-                       {p.name: p.gradient for p in plan.parameters})  # fmt: skip
-    page = show(plan, size=(width, 900), default=checked(with_gradients(made_plan(12))), measured=real)
-    page.click('#direction [data-value="backward"]')
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    hidden = page.eval_on_selector("#table", "box => box.scrollWidth - box.clientWidth")
-    heads = page.eval_on_selector_all("#table th", "all => all.filter(h => h.scrollWidth > h.clientWidth).length")
-    assert (hidden <= 0 and heads == 0) or width < 1280  # a narrow table scrolls in its box
-    wide = page.eval_on_selector_all("svg", "all => all.map(s => s.getBoundingClientRect().right)")
-    assert max(wide) <= width
