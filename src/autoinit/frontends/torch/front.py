@@ -39,7 +39,7 @@ def understands(model: Any) -> bool:
 
 def bound(model: Any, inputs: Any, values: bool) -> Any:
     """Models hold their parameters."""
-    if "_parameters" not in vars(model):
+    if not hasattr(model, "_parameters"):
         raise ModelError("the model's class does not call its parent's constructor", where=type(model).__name__,
                          received=f"a {type(model).__name__} without parameters and modules",
                          fix="super().__init__() first in its __init__")  # fmt: skip

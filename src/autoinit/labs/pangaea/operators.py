@@ -8,6 +8,7 @@ Every operator is defined for all real numbers, the same in NumPy, PyTorch, Kera
     power(a, b)    (|a| + ε)ᵇ = exp(b·log(|a| + ε)): a finite derivative at a = 0
     hard_sigmoid   max(0, min(1, x/6 + 1/2))
     i0e, i1e       e^(−|x|)·I₀(x) and e^(−|x|)·I₁(x), with the modified Bessel functions I
+    softsign       x/(1 + |x|), not a number at ±∞, as frameworks have it
     max, min       where both operands are equal, each gets half of the derivative
 
 To add an operator, add a line here and one to the table of each compiler (`compiled_torch`, `compiled_keras`,
@@ -49,6 +50,10 @@ def safe_log(x: Any) -> Any:
     return np.log(np.abs(x) + EPSILON)
 
 
+def softsign(x: Any) -> Any:
+    return x / (1.0 + np.abs(x))
+
+
 OPERATORS: dict[str, Operator] = {
     operator.name: operator
     for operator in (
@@ -73,7 +78,7 @@ OPERATORS: dict[str, Operator] = {
         Operator("log_sigmoid", 1, special.log_expit, aliases=("logsigmoid",)),
         Operator("hard_sigmoid", 1, ew.hardsigmoid, aliases=("hardsigmoid",)),
         Operator("softplus", 1, lambda x: np.logaddexp(x, 0.0)),
-        Operator("softsign", 1, ew.softsign),
+        Operator("softsign", 1, softsign),
         Operator("relu", 1, ew.relu),
         Operator("elu", 1, lambda x: ew.elu(x, 1.0, 1.0, 1.0)),
         Operator("selu", 1, lambda x: ew.elu(x, ew.SELU_ALPHA, ew.SELU_SCALE, 1.0)),
