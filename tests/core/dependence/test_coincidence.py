@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 
 from autoinit.core.dependence.coincidence import index_of, pushed
 from autoinit.core.graph.canonical.layout import Axis, Layout
@@ -34,6 +34,7 @@ def by_pairs(table: Array, one: Array, two: Array) -> Array:
 
 @settings(max_examples=300, deadline=None)
 @given(steps(), steps())
+@example([("split axis", 1)], [("split axis", 0), ("flip", 1), ("split axis", 1)])  # digits of a cut
 def test_two_views_of_a_tensor(first: list[tuple[str, Any]], second: list[tuple[str, Any]]) -> None:
     one, a = followed(*start(SHAPE), first)
     two, b = followed(*start(SHAPE), second)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.canonical.layout import NONE, Axis, Digit, Layout, run_of, uses
+from ..graph.canonical.layout import NONE, Axis, Cut, Digit, Layout, run_of, uses
 from ..signal import axes as K_axes
 
 Array = NDArray[np.float64]
@@ -49,10 +49,17 @@ def index_of(view: Layout, root: Axis) -> Index:
     """Raises ValueError where the axis was cut in a way that is not followed."""
     found: list[Use] = []
     start, digits = 0, []
+    cuts: dict[Cut, int] = {}
+    """Cuts of which the view has digits, and how many places these have together."""
     for axis, parts in enumerate(view.axes):
         low = 1
         for part in reversed(parts):
-            if isinstance(part, Digit) and uses(part, root):
+            if isinstance(part, Digit) and isinstance(part.root, Cut) and part.size < part.root.size:
+                if uses(part, root):
+                    stride = _inside(part.root, root).stride * part.root.step * part.stride
+                    found.append(Use(axis, low, part.size, stride))
+                    cuts[part.root] = cuts.get(part.root, 1) * part.size
+            elif isinstance(part, Digit) and uses(part, root):
                 run = run_of((part,), NONE)
                 of = run.of[0]
                 top = isinstance(of, Digit) and of.root == root and of.stride * of.size == root.size
@@ -67,8 +74,24 @@ def index_of(view: Layout, root: Axis) -> Index:
             digits.append((digit.stride, digit.size))
             start += digit.stride * index
         elif uses(digit, root):
-            raise ValueError("a place of a part")
+            assert isinstance(digit.root, Cut)
+            start += _inside(digit.root, root).stride * digit.root.step * digit.stride * index
+            cuts[digit.root] = cuts.get(digit.root, 1) * digit.size
+    for cut, places in cuts.items():
+        if places != cut.size:
+            raise ValueError("an average over a part")
+        inner = _inside(cut, root)
+        digits.append((inner.stride, inner.size))
+        start += inner.stride * cut.start
     return Index(tuple(sorted(found)), start, root.size, _missing(digits, root.size))
+
+
+def _inside(cut: Cut, root: Axis) -> Digit:
+    """What a cut with digits of its own was made of."""
+    of = cut.of[0]
+    if len(cut.of) != 1 or not isinstance(of, Digit) or of.root != root or of.stride * of.size != root.size:
+        raise ValueError("a part of a part")
+    return of
 
 
 def _missing(digits: Iterable[tuple[int, int]], size: int) -> Digits:

@@ -189,7 +189,7 @@ class Joint:
         if spec_of(node.op).joins:
             return self._by_pieces(node, a, b, shape)
         form = FORMS[node.op](self, node, a) if node.op in FORMS else None
-        if form is None and not self.story.roots(a.base) & self.story.roots(b.base):
+        if form is None and self.is_apart(a, b):
             return nothing
         if form is None:  # entries that went elsewhere hardly ever meet themselves
             raise Lost if spec_of(node.op).moves and node.op not in FORMS else Unfollowed(node.label or node.op)
@@ -226,6 +226,16 @@ class Joint:
         node = self.story.producer(value)
         data = self.data(node) if node is not None and spec_of(node.op).pointwise else []
         return data[0][1] if len(data) == 1 else None
+
+    def is_apart(self, one: Value | Layout, two: Value | Layout) -> bool:
+        """Whether two values come of other weights and inputs, as far as these vary."""
+        first, second = (self.story.roots(x.id if isinstance(x, Value) else x.base) for x in (one, two))
+        return not first & second
+
+    def is_drawn(self, x: Value) -> bool:
+        """Whether a value is what a weight makes, or a part of that: entries with nothing in common but a weight."""
+        node = self.story.producer(self.down(self.view(x, len(x.shape))).base)
+        return node is not None and bool(self.story.weights_of(node))
 
     def is_factor(self, x: Value, product: Value) -> bool:
         """Whether x is a factor of a product of pairs: x^T x meets x."""

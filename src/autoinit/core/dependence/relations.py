@@ -73,10 +73,14 @@ class Relations:
         joint, one, two = asked
         left, right = equation.split("->")[0].split(",")
         rows, columns = ("".join(c for c in a if c not in b) for a, b in ((left, right), (right, left)))
-        found = None
+        found = joint.by_label(one, two, (left, right))
+        if found is None and joint.is_apart(one, two):
+            return False
+        if found is not None and not found.any() and joint.is_drawn(one) and joint.is_drawn(two):
+            return False
         if len(rows) == len(columns):  # of the places that both have for themselves the same ones
-            found = joint.by_label(one, two, (left, right.translate(str.maketrans(columns, rows))))
-        found = joint.by_label(one, two, (left, right)) if found is None else found
+            paired = joint.by_label(one, two, (left, right.translate(str.maketrans(columns, rows))))
+            found = found if paired is None else paired
         if found is None:  # or a factor has no signal yet: a weight in the making
             return False
         try:

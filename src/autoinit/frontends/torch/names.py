@@ -7,7 +7,7 @@ their own, which show in names: ``_orig_mod.blocks.0._checkpoint_wrapped_module.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -53,14 +53,21 @@ class Names:
 
     def __init__(self, model: nn.Module) -> None:
         self.model = model
+        self._walked: list[tuple[str, nn.Module]] = []
+        """Every module under each of its paths, in the order of `named_modules`."""
         self._added: set[str] = set()
         """Paths whose last part is a wrapper's."""
         left = [("", model)]
         while left:  # faster than nested generators
             path, module = left.pop()
+            self._walked.append((path, module))
             start = f"{path}." if path else ""
-            self._added.update(start + name for name in _wrapping(cast(Hashable, type(module))))
-            left += [(start + name, child) for name, child in module._modules.items() if child is not None]
+            names = _wrapping(cast(Hashable, type(module)))
+            if names:
+                self._added.update(start + name for name in names)
+            children = module._modules
+            if children:
+                left += [(start + name, child) for name, child in reversed(children.items()) if child is not None]
             if len(left) > MOST_MODULES:
                 raise RecursionError("modules that contain each other")
 
@@ -75,14 +82,24 @@ class Names:
                 kept.append(part)
         return ".".join(kept)
 
+    def _named_parameters(self) -> Iterable[tuple[str, nn.Parameter]]:
+        """`named_parameters(remove_duplicate=False)`, which takes a generator for every level of the tree."""
+        if type(self.model).named_parameters is not nn.Module.named_parameters:
+            return self.model.named_parameters(remove_duplicate=False)
+        return [(f"{path}.{name}" if path else name, p) for path, module in self._walked
+                for name, p in module._parameters.items() if p is not None]  # fmt: skip
+
     def parameters(self) -> dict[str, nn.Parameter]:
         """Every parameter by its first name."""
-        return {self.plain(name): p for name, p in self.model.named_parameters()}
+        found: dict[int, tuple[str, nn.Parameter]] = {}
+        for name, p in self._named_parameters():
+            found.setdefault(id(p), (name, p))
+        return {self.plain(name): p for name, p in found.values()}
 
     def all_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
         """Every parameter under each of its names."""
         seen: set[tuple[str, int]] = set()
-        for name, p in self.model.named_parameters(remove_duplicate=False):
+        for name, p in self._named_parameters():
             key = self.plain(name), id(p)
             if key not in seen:
                 seen.add(key)
@@ -90,7 +107,7 @@ class Names:
 
     def modules(self) -> dict[str, nn.Module]:
         """Every module under each of its names; of a wrapper and what it wraps, that."""
-        return {self.plain(name): module for name, module in self.model.named_modules(remove_duplicate=False)}
+        return {self.plain(name): module for name, module in self._walked}
 
 
 def parameters_of(model: nn.Module) -> dict[str, nn.Parameter]:
