@@ -27,7 +27,6 @@ BART = {
 SIGHT = {**WIDTHS, "image_size": 64, "patch_size": 8}
 TWO = {"input_ids": tokens(), "decoder_input_ids": tokens()}
 IMAGE = {"pixel_values": Input((BATCH, 64, 64, 3))}
-CHANNELS_FIRST = {"pixel_values": Input((BATCH, 3, 64, 64))}
 FILLED = {"attention_mask": 1, "decoder_attention_mask": 1, "token_type_ids": 0, "bbox": 0}
 
 

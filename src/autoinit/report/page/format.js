@@ -50,4 +50,17 @@ function tally(verdicts) {
 // What the parts of the page tell each other: select(tensor), focus(module, first, last), which("all" or "layers").
 const listeners = { select: [], focus: [], which: [] };
 const tell = (what, ...details) => listeners[what].forEach((listener) => listener(...details));
+
+// A figure over all tensors: what is selected, where the tree points, and which tensors are wanted.
+function follow(chart, draw) {
+  draw();
+  byId("reset").addEventListener("click", () => chart.zoom(null));
+  listeners.select.push((i) => chart.mark(i));
+  listeners.focus.push((module, first, last) => {
+    const margin = Math.max(1, 0.05 * (last - first));
+    chart.zoom(module === null ? null : [first - margin, last + margin]);
+  });
+  listeners.which.push(draw);
+}
+
 const state = { which: LAYERS.length && data.default ? "layers" : "all", selected: null };

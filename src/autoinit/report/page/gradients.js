@@ -50,12 +50,5 @@ function startGradients() {
     byId("gradients-title").textContent = title;
     chart.show(gradientPanels(), [-edge, COUNT - 1 + edge], `${title}. Arrow keys go from point to point.`);
   };
-  draw();
-  byId("reset").addEventListener("click", () => chart.zoom(null));
-  listeners.select.push((i) => chart.mark(i));
-  listeners.focus.push((module, first, last) => {
-    const margin = Math.max(1, 0.05 * (last - first));
-    chart.zoom(module === null ? null : [first - margin, last + margin]);
-  });
-  listeners.which.push(draw);
+  follow(chart, draw);
 }

@@ -58,13 +58,6 @@ function startSignal() {
       signalPanel("mean", { name: "mean", log: false, level: 0, share: 1 }),
     ], [-edge, COUNT - 1 + edge], describeSignal());
   };
-  draw();
-  byId("reset").addEventListener("click", () => chart.zoom(null));
-  listeners.select.push((i) => chart.mark(i));
-  listeners.focus.push((module, first, last) => {
-    const margin = Math.max(1, 0.05 * (last - first));
-    chart.zoom(module === null ? null : [first - margin, last + margin]);
-  });
-  listeners.which.push(draw);
+  follow(chart, draw);
   performance.mark("signal");
 }
