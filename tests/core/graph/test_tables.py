@@ -110,6 +110,42 @@ def test_tied_tokens_decide() -> None:
     assert positions == pytest.approx(tokens, rel=1e-3)
 
 
+@pytest.mark.parametrize("variance", [1.0, 0.25])
+def test_rows_of_length_one(variance: float) -> None:
+    """Tied or not, tokens have one size, and positions theirs."""
+    for tied in (False, True):
+        plan = autoinit.plan(Words(tied), IDS, warn=False, tables="unit", variance={"head": 1.0, "*": variance})
+        tokens = plan["tokens.weight"].std
+        assert tokens == pytest.approx((1.0 if tied else variance**0.5) / 64**0.5, rel=1e-3)
+        assert plan["positions.weight"].std == pytest.approx(tokens, rel=1e-6)
+
+
+def test_rows_that_are_logits_are_none() -> None:
+    """A table of relative positions is looked up, moved and added to logits."""
+    where = torch.arange(5)[:, None] - torch.arange(5) + 4
+
+    def forward(n: Net, x: Tensor) -> Tensor:
+        return torch.softmax(n.a(x) @ n.b(x).transpose(1, 2) + n.relative(where).squeeze(-1), -1) @ x
+
+    def heads(n: Net, x: Tensor) -> Tensor:
+        q, k = (layer(x).view(4, 5, 4, 2).transpose(1, 2) for layer in (n.a, n.b))
+        return torch.softmax(q @ k.transpose(2, 3) + n.relative(where).permute(2, 0, 1), -1) @ q
+
+    for one, width in ((forward, 1), (heads, 4)):
+        net = Net(one, a=linear(), b=linear(), relative=nn.Embedding(9, width))
+        assert std(net, "relative.weight", tables="unit") == std(net, "relative.weight", tables="kept")
+
+
+def test_either_size_of_rows_is_right() -> None:
+    for tables in ("kept", "unit"):
+        model = Words(False)
+        autoinit.initialize(model, IDS, tables=tables, warn=False)
+        assert autoinit.check(model, IDS).ok
+    nn.init.normal_(model.tokens.weight, std=1e-4)
+    nn.init.normal_(model.positions.weight, std=1e-4)
+    assert not autoinit.check(model, IDS).ok
+
+
 def test_what_is_no_table() -> None:
     def relative(n: Net, x: Tensor) -> Tensor:
         return torch.softmax(n.a(x) @ n.b(x).transpose(1, 2) + n.table, -1) @ x

@@ -9,6 +9,7 @@ is as small as its projection asks for, and a table of positions or of segments 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .feeding import Feeding, Made
@@ -63,6 +64,14 @@ def added_tables(graph: Graph, feeding: Feeding, tied: set[str]) -> list[Table]:
             if table is not None and table.name not in tied:
                 found.setdefault(table.name, table)
     return list((found | decided).values())
+
+
+def looked_up(graph: Graph, feeding: Feeding) -> Iterator[tuple[int, int]]:
+    """Calls that look rows up in a table, but for logits, and how many entries a row has."""
+    walk = Walk(graph, feeding)
+    for index, node in enumerate(graph.nodes):
+        if spec_of(node.op).looks_up and not walk.to_shares(node):
+            yield index, node.outputs[0].shape[-1]
 
 
 def _terms(index: int, node: Node, sums: dict[int, list[_Term]]) -> list[_Term]:

@@ -5,6 +5,9 @@ The user's variance, by name of the parameter or its layer; and along a residual
 norm on its way gets 1/n at its last weight; the scale of one without any norm is spread over its m weights, the k-th of
 which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts. With
 `residual="zero"` the last weights, or the gains of the norms that a branch ends in, begin at zero.
+
+Rows of d entries that are looked up get 1/d with `tables="unit"`: a length of one. An optimizer with steps of one size
+(Adam) moves a row once each time that it is met, by the learning rate: rows of length √d stay where they were drawn.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from fnmatch import fnmatchcase
 from ..graph.feeding import Feeding
 from ..graph.graph import Graph, ParameterView
 from ..graph.roles import tied_tables
-from ..graph.tables import Table, added_tables
+from ..graph.tables import Table, added_tables, looked_up
 from ..graph.trunk import Addition, Norm, residual_additions
 from ..options import Options, Stable, with_layers
 from ..signal.signal import Signal
@@ -30,7 +33,7 @@ class Targets:
         self.options, self.additions = options, residual_additions(graph, feeding)
         self.tied = tied_tables(graph)
         """Tables that a projection decides."""
-        added, matched = added_tables(graph, feeding, self.tied), options.tables == "matched"
+        added, matched = added_tables(graph, feeding, self.tied), options.tables != "kept"
         self.tables: dict[str, Table] = {table.name: table for table in added if matched or table.by_tied}
         self.stable: dict[int, float] = {}
         """What stands for "stable", by call; 1 elsewhere."""
@@ -39,6 +42,8 @@ class Targets:
         """Calls whose weights (of norms: gains) are to be zero."""
         for one in self.additions if check or options.residual == "depth" else ():
             self._share(one)
+        if check or options.tables == "unit":
+            self._shares.update((index, (1.0 / width, ())) for index, width in looked_up(graph, feeding))
         if options.residual == "zero":
             self.zeros = {k for one in self.additions for k in (*one.norms, *(end.node for end in one.ends))}
 
