@@ -123,7 +123,7 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
     inputs: a tensor or array, a shape (batch included), `autoinit.Input(...)`, or a tuple or dict of these. Of a real
         batch only mean, variance and axis correlations are used.
     recipe: a named set of the options below; what is given beside it wins. "paper" (default): the paper's system.
-        "train": orthogonal weights, ``residual="depth"``, ``tables="unit"``, ``variance="stable"``.
+        "train": orthogonal weights, ``residual="depth"``, ``tables="scaled"``, ``variance="stable"``.
     variance: the variance every weight layer's output gets (the paper's nu; default 1); or one for each name pattern,
         ``{"head": 0.1, "blocks.*.fc2": 0.5, "*": 1.0}``, the first that matches a parameter or its layer. "stable", in
         place of a number: the smallest from 1 on at which deviations of a draw do not grow with depth.
@@ -132,8 +132,8 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
         layer; "depth": 1/n of that, at the last weight of a branch that has a norm, or spread over its weights; "zero":
         nothing, the last weight, or the gain of the norm that a branch ends in, begins at zero.
     tables: parameters that are added to the signal (learned positions): "kept" (default), or "matched" to the size of
-        what they are added to. "unit": besides, rows that are looked up have length one, as they have where their table
-        is tied to an output projection, and not the variance one.
+        what they are added to. "scaled": besides, where a table has more rows than columns, what is looked up gets
+        columns/rows of the variance.
     seed: for drawing the weights.
     training: analyse in training mode (default) or evaluation mode.
     skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.

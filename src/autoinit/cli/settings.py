@@ -46,7 +46,7 @@ class Residual(str, Enum):
 class Tables(str, Enum):
     """Tables that are added to the signal."""
 
-    matched, kept, unit = "matched", "kept", "unit"
+    matched, kept, scaled = "matched", "kept", "scaled"
 
 
 Model = Annotated[str, typer.Argument(help=f"{FORMS[0].upper()}{FORMS[1:]}.")]

@@ -19,7 +19,7 @@ Distribution = Literal["truncated_normal", "normal", "uniform", "orthogonal"]
 Centre = Literal["bias", "activation"]
 Recipe = Literal["paper", "train"]
 Residual = Literal["depth", "zero"]
-Tables = Literal["matched", "kept", "unit"]
+Tables = Literal["matched", "kept", "scaled"]
 Stable = Literal["stable"]
 Variance = float | Stable | Mapping[str, float | Stable]
 DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
@@ -66,7 +66,7 @@ class Options:
 DEFAULTS = Options()
 RECIPES: Mapping[Recipe, Mapping[str, Any]] = {
     "paper": {},
-    "train": {"variance": "stable", "distribution": "orthogonal", "residual": "depth", "tables": "unit"},
+    "train": {"variance": "stable", "distribution": "orthogonal", "residual": "depth", "tables": "scaled"},
 }
 """Named sets of options; what is given beside one wins."""
 

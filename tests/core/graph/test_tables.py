@@ -55,10 +55,10 @@ def test_positions_as_an_embedding_follow_tokens_that_are_scaled() -> None:
 class Words(nn.Module):
     """Positions are looked up before the tokens that they are added to."""
 
-    def __init__(self, tied: bool, scale: float = 1.0, divisor: float = 1.0) -> None:
+    def __init__(self, tied: bool, scale: float = 1.0, divisor: float = 1.0, rows: int = 20) -> None:
         super().__init__()
-        self.tokens, self.positions, self.norm = nn.Embedding(20, 64), nn.Embedding(5, 64), nn.LayerNorm(64)
-        self.head = nn.Linear(64, 20, bias=False)
+        self.tokens, self.positions, self.norm = nn.Embedding(rows, 64), nn.Embedding(5, 64), nn.LayerNorm(64)
+        self.head = nn.Linear(64, rows, bias=False)
         self.scale, self.divisor = scale, divisor
         if tied:
             self.head.weight = self.tokens.weight
@@ -111,13 +111,17 @@ def test_tied_tokens_decide() -> None:
 
 
 @pytest.mark.parametrize("variance", [1.0, 0.25])
-def test_rows_of_length_one(variance: float) -> None:
-    """Tied or not, tokens have one size, and positions theirs."""
-    for tied in (False, True):
-        plan = autoinit.plan(Words(tied), IDS, warn=False, tables="unit", variance={"head": 1.0, "*": variance})
-        tokens = plan["tokens.weight"].std
-        assert tokens == pytest.approx((1.0 if tied else variance**0.5) / 64**0.5, rel=1e-3)
-        assert plan["positions.weight"].std == pytest.approx(tokens, rel=1e-6)
+@pytest.mark.parametrize(("rows", "share"), [(256, 0.25), (64, 1.0), (20, 1.0)])
+def test_many_rows_in_few_columns(rows: int, share: float, variance: float) -> None:
+    plan = autoinit.plan(Words(False, rows=rows), IDS, warn=False, tables="scaled", variance=variance)
+    tokens = plan["tokens.weight"].std
+    assert tokens == pytest.approx((share * variance) ** 0.5, rel=1e-6)
+    assert plan["positions.weight"].std == pytest.approx(tokens, rel=1e-6)
+
+
+def test_tied_tables_are_as_they_were() -> None:
+    plans = [autoinit.plan(Words(True, rows=256), IDS, warn=False, tables=name) for name in ("matched", "scaled")]
+    assert [a.std for a in plans[0]] == [b.std for b in plans[1]]
 
 
 def test_rows_that_are_logits_are_none() -> None:
@@ -132,13 +136,13 @@ def test_rows_that_are_logits_are_none() -> None:
         return torch.softmax(q @ k.transpose(2, 3) + n.relative(where).permute(2, 0, 1), -1) @ q
 
     for one, width in ((forward, 1), (heads, 4)):
-        net = Net(one, a=linear(), b=linear(), relative=nn.Embedding(9, width))
-        assert std(net, "relative.weight", tables="unit") == std(net, "relative.weight", tables="kept")
+        net = Net(one, a=linear(), b=linear(), relative=nn.Embedding(9, width))  # nine distances
+        assert std(net, "relative.weight", tables="scaled") == std(net, "relative.weight", tables="kept")
 
 
 def test_either_size_of_rows_is_right() -> None:
-    for tables in ("kept", "unit"):
-        model = Words(False)
+    for tables in ("kept", "scaled"):
+        model = Words(False, rows=256)
         autoinit.initialize(model, IDS, tables=tables, warn=False)
         assert autoinit.check(model, IDS).ok
     nn.init.normal_(model.tokens.weight, std=1e-4)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 
 from .feeding import Feeding, Made
 from .graph import Graph, Node, ParameterView, Reference, Value
@@ -66,12 +67,13 @@ def added_tables(graph: Graph, feeding: Feeding, tied: set[str]) -> list[Table]:
     return list((found | decided).values())
 
 
-def looked_up(graph: Graph, feeding: Feeding) -> Iterator[tuple[int, int]]:
-    """Calls that look rows up in a table, but for logits, and how many entries a row has."""
+def looked_up(graph: Graph, feeding: Feeding) -> Iterator[tuple[int, float]]:
+    """Calls that look rows up in a table of more rows than columns, but for logits, and columns/rows."""
     walk = Walk(graph, feeding)
     for index, node in enumerate(graph.nodes):
-        if spec_of(node.op).looks_up and not walk.to_shares(node):
-            yield index, node.outputs[0].shape[-1]
+        table = node.inputs[0] if spec_of(node.op).looks_up else None
+        if table is not None and table.shape[0] > table.shape[-1] and not walk.to_shares(node):
+            yield index, table.shape[-1] / table.shape[0]
 
 
 def _terms(index: int, node: Node, sums: dict[int, list[_Term]]) -> list[_Term]:
@@ -94,9 +96,11 @@ def _table(walk: Walk, node: Node, slot: int) -> Table | None:
     ref, other = node.inputs[slot], node.inputs[1 - slot]
     if not isinstance(other, Value) or walk.feeding.kind(other) in (Made.PARAMETERS, Made.CONSTANTS):
         return None
-    view = _source(walk, ref)
+    view, rival = _source(walk, ref), _source(walk, other)
     if view is None or _wide_axes(view) < 2 or walk.to_shares(node):
         return None
+    if rival is not None and prod(rival.shape[:-1]) < prod(view.shape[:-1]):
+        return None  # of two tables the one with more rows decides
     return Table(view.name, other)
 
 

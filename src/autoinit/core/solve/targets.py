@@ -6,8 +6,9 @@ norm on its way gets 1/n at its last weight; the scale of one without any norm i
 which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts. With
 `residual="zero"` the last weights, or the gains of the norms that a branch ends in, begin at zero.
 
-Rows of d entries that are looked up get 1/d with `tables="unit"`: a length of one. An optimizer with steps of one size
-(Adam) moves a row once each time that it is met, by the learning rate: rows of length √d stay where they were drawn.
+With `tables="scaled"` what is looked up among n rows of d entries gets d/n if that is less than one. Up to d random rows
+can be told apart by the next layer as they are. More overlap, so that rows have to be learned: an optimizer whose steps have
+one size (Adam) moves a row by its learning rate each time that it is met, which large rows do not feel.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Targets:
         """Calls whose weights (of norms: gains) are to be zero."""
         for one in self.additions if check or options.residual == "depth" else ():
             self._share(one)
-        if check or options.tables == "unit":
-            self._shares.update((index, (1.0 / width, ())) for index, width in looked_up(graph, feeding))
+        if check or options.tables == "scaled":
+            self._shares.update((index, (share, ())) for index, share in looked_up(graph, feeding))
         if options.residual == "zero":
             self.zeros = {k for one in self.additions for k in (*one.norms, *(end.node for end in one.ends))}
 
