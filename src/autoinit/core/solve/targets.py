@@ -6,9 +6,9 @@ norm on its way gets 1/n at its last weight; the scale of one without any norm i
 which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts. With
 `residual="zero"` the last weights, or the gains of the norms that a branch ends in, begin at zero.
 
-With `tables="scaled"` what is looked up among n rows of d entries gets d/n if that is less than one. Up to d random rows
-can be told apart by the next layer as they are. More overlap, so that rows have to be learned: an optimizer whose steps have
-one size (Adam) moves a row by its learning rate each time that it is met, which large rows do not feel.
+With `tables="scaled"` what is looked up among n rows of d entries gets d/n of it if that is less than one. Up to d
+random rows can be told apart by the next layer as they are. More overlap, so that rows have to be learned: an optimizer
+whose steps have one size (Adam) moves a row by its rate each time that it is met, which large rows do not feel.
 """
 
 from __future__ import annotations
