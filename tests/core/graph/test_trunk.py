@@ -65,7 +65,7 @@ def test_parallel_branches_count_each(written: str) -> None:
 
 
 def test_a_mean_of_branches_has_its_share_already() -> None:
-    """x + (f + g) / 2: each ends at half its size, and needs n/4 of the share of a plain sum, which is more than all."""
+    """x + (f + g) / 2: each term is added at half its size."""
 
     def forward(n: Net, x: Tensor) -> Tensor:
         y = n.n(x)
