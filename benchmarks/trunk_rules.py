@@ -58,6 +58,8 @@ TIMM: Mapping[str, Rule] = {
     "efficientvit_m0": {"ResidualDrop": 1},
     "eva02_tiny_patch14_224": {"EvaBlock": 2},
     "vit_small_patch16_rope_224": {"EvaBlock": 2},
+    "vit_small_patch16_18x2_224": {"ParallelThingsBlock": 2},
+    "tiny_vit_5m_224": {"MBConv": 1, "TinyVitBlock": 2},
     "fasternet_t0": {"MLPBlock": 1},
     "fastvit_s12": {"RepMixer": 1, "RepMixerBlock": 1},
     "focalnet_tiny_lrf": {"FocalNetBlock": 2},
@@ -184,7 +186,7 @@ TRANSFORMERS: Mapping[str, Rule] = {
     "gemma2": {"Gemma2DecoderLayer": 2},
     "phi": {"PhiDecoderLayer": 1},
     "olmo2": {"Olmo2DecoderLayer": 2},
-    "cohere": {"CohereDecoderLayer": 1},
+    "cohere": {"CohereDecoderLayer": 2},
     "starcoder2": {"Starcoder2DecoderLayer": 2},
     "mixtral": {"MixtralDecoderLayer": 2},
     "deepseek_v3": {"DeepseekV3DecoderLayer": 2},
@@ -278,5 +280,4 @@ LEFT_OUT: Mapping[str, str] = {
     "nasnet, pnasnet": "cells add pairs of branches, of which none is the trunk",
     "coat, csatv2, gcvit, efficientformerv2, repvit, swiftformer": "additions inside of a mixer, where it is a matter "
     "of taste what a skip is",
-    "tiny_vit": "it cannot be planned without memory",
 }

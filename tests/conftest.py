@@ -1,8 +1,19 @@
-"""Which tests run: the broad versions of promises that a narrower test keeps are for `make thorough`."""
+"""Which tests run: the broad versions of promises that a narrower test keeps are for `make thorough`.
+
+Keras runs on the backend that KERAS_BACKEND names (TensorFlow if it names none).
+"""
 
 from __future__ import annotations
 
+import os
+
 import pytest
+
+os.environ.setdefault("KERAS_BACKEND", "tensorflow")
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+# Every new shape is compiled: quickly rather than well.
+os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

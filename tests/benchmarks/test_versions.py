@@ -11,7 +11,7 @@ from benchmarks.versions import HERE, Version, shortest
 def test_versions_take_turns() -> None:
     versions = [Version(HERE), Version(HERE)]
     try:
-        times = shortest(versions, "unet", 2)
+        times = shortest(versions, "allcnnc", 2)
     finally:
         for version in versions:
             version.close()

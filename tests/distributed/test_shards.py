@@ -1,7 +1,7 @@
 """Every shard holds exactly what the unsharded model would hold there, for any number of processes and any cut.
 
-Each number of processes is started once and works through all cases (`worker`); the tests read what it found. The
-worker also watches that no collective is called and that no global generator moves.
+Each number of processes works through all cases once (`worker`); the tests read what it found. The worker also watches
+that no collective is called and that no global generator moves.
 """
 
 from __future__ import annotations
@@ -29,38 +29,26 @@ OTHERS = ("without memory", "preflight", "twice the same", "says what to do", "a
 
 
 @pytest.fixture(scope="session")
-def found(tmp_path_factory) -> Callable[[int], dict[str, list[str]]]:
+def found(tmp_path_factory, request) -> Callable[[int], dict[str, list[str]]]:
     """What a number of processes found; workers of one pytest run share it."""
     shared = tmp_path_factory.getbasetemp()
     folder = (shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared) / "distributed"
     folder.mkdir(exist_ok=True)
+    worlds = (4, 3, 2, 1) if request.config.getoption("--thorough") else (4, 3, 1)
+    with FileLock(folder / "lock"):
+        if not (folder / f"found{worlds[-1]}.json").exists():
+            _run(worlds, folder)
+    return cache(lambda world: json.loads((folder / f"found{world}.json").read_text("utf-8")))
 
-    def of(world: int) -> dict[str, list[str]]:
-        with FileLock(folder / f"lock{world}"):
-            return _found(world, folder)
 
-    return cache(of)
-
-
-def _found(world: int, folder: Path) -> dict[str, list[str]]:
-    said_by_all = folder / f"found{world}.json"
-    if not said_by_all.exists():
-        environment = {**os.environ, "OMP_NUM_THREADS": "1",
-                       "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}  # fmt: skip
-        command = [sys.executable, "-m", "tests.distributed.worker"]
-        started = [
-            subprocess.Popen([*command, str(rank), str(world), str(folder)], cwd=ROOT, env=environment,
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            for rank in range(world)
-        ]  # fmt: skip
-        try:
-            said = [process.communicate(timeout=LIMIT)[0] for process in started]
-        finally:
-            for process in started:
-                process.kill()
-        assert all(process.returncode == 0 for process in started), "\n".join(said)[-4000:]
-    found: dict[str, list[str]] = json.loads(said_by_all.read_text("utf-8"))
-    return found
+def _run(worlds: tuple[int, ...], folder: Path) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1",
+                   "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}  # fmt: skip
+    command = [sys.executable, "-m", "tests.distributed.worker", str(folder), *map(str, worlds)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=LIMIT
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @pytest.mark.parametrize("world", WORLDS)

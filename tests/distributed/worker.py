@@ -1,8 +1,12 @@
-"""One process of several: initializes every case, sharded, and compares each shard with the unsharded model."""
+"""One process of several: initializes every case, sharded, and compares each shard with the unsharded model.
+
+What they import is most of their work: a first process does it for all of them.
+"""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import random
 import sys
@@ -173,7 +177,7 @@ def checkpoint(world: int, folder: Path) -> list[str]:
     return [] if all(torch.equal(whole(a), whole(b)) for a, b in pairs) else ["other weights than the checkpoint's"]
 
 
-def main(rank: int, world: int, folder: Path) -> None:
+def work(rank: int, world: int, folder: Path) -> None:
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     store = dist.FileStore(str(folder / f"store{world}"), world)
@@ -202,5 +206,18 @@ def main(rank: int, world: int, folder: Path) -> None:
     os._exit(0)  # PyTorch's own threads sometimes end a process that exits as usual by std::terminate
 
 
+def main(folder: Path, worlds: list[int]) -> int:
+    """One number of processes after the other; how many of them failed."""
+    fork, failed = multiprocessing.get_context("fork"), 0
+    for world in worlds:
+        ranks = [fork.Process(target=work, args=(rank, world, folder), daemon=True) for rank in range(world)]
+        for process in ranks:
+            process.start()
+        for process in ranks:
+            process.join()
+            failed += process.exitcode != 0
+    return failed
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]), Path(sys.argv[3]))
+    raise SystemExit(main(Path(sys.argv[1]), [int(world) for world in sys.argv[2:]]))

@@ -49,21 +49,23 @@ class Program(Past):
         return found + self.signals[u.id].mean * self.signals[v.id].mean
 
 
-def by_pairs(u: Any, v: Any) -> Array:
+def by_pairs(u: Any, v: Any, samples: int = 0) -> Array:
     """Mean of u_i v_j over all pairs of places that differ exactly on S, by inverting sums along each axis.
 
-    The sum over all j along an axis holds the n - 1 different places and the same one.
+    The sum over all j along an axis holds the n - 1 different places and the same one. `samples`: so many axes in front
+    are no places; they come last in what is found.
     """
     shape = np.broadcast_shapes(u.shape, v.shape)
     u, v = np.broadcast_to(u, shape), np.broadcast_to(v, shape)
-    K = np.zeros((2,) * u.ndim)
-    for S in product((0, 1), repeat=u.ndim):
+    places = tuple(range(samples, len(shape)))
+    K = np.zeros((2,) * len(places) + shape[:samples])
+    for S in product((0, 1), repeat=len(places)):
         a, b = u, v
-        for axis, bit in enumerate(S):
+        for axis, bit in zip(places, S, strict=True):
             if bit:
                 a, b = a.sum(axis=axis, keepdims=True), b.sum(axis=axis, keepdims=True)
-        K[S] = float((a * b).sum())
-    for axis, n in enumerate(u.shape):
+        K[S] = (a * b).sum(axis=places)
+    for axis, n in enumerate(shape[samples:]):
         same, total = np.take(K, 0, axis=axis), np.take(K, 1, axis=axis)
         K = np.stack([same / n, (total - same) / (n * (n - 1)) if n > 1 else same], axis=axis)
     return K

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -32,16 +33,23 @@ def source(mean: float = 0.5) -> Signal:
     return Signal(SHAPE, mean, table)
 
 
+@cache
+def samples(mean: float, repeats: int) -> torch.Tensor:
+    rng = np.random.default_rng(0)
+    return torch.from_numpy(np.stack([sample(source(mean), rng, None) for _ in range(repeats)]))
+
+
 def against_samples(one: Build, two: Build, run: Callable[[torch.Tensor], tuple[Any, Any]], *, mean: float = 0.5,
                     repeats: int = 1500, error: float = 0.0, same: int | None = None) -> None:  # fmt: skip
     """`error`: of the root of the powers, for forms that are no more than linear. `same`: an axis along which only
     entries at the same place are compared."""
-    program, rng = Program(), np.random.default_rng(0)
+    program = Program()
     x = program.input(source(mean))
     u, v = one(program, x), two(program, x)
     torch.manual_seed(0)
-    drawn = (run(torch.from_numpy(sample(source(mean), rng, None))) for _ in range(repeats))
-    tables = np.array([by_pairs(a.numpy(), b.numpy()) for a, b in drawn])
+    made = [run(t.clone()) for t in samples(mean, repeats)]
+    a, b = (np.stack([pair[k].numpy() for pair in made]) for k in (0, 1))
+    tables = np.moveaxis(by_pairs(a, b, samples=1), -1, 0)
     root = np.sqrt(program.signals[u.id].second * program.signals[v.id].second)
     slack = 5 * tables.std(axis=0, ddof=1) / np.sqrt(repeats) + 1e-9 + error * root
     found, measured = program.cross(u, v), tables.mean(axis=0)

@@ -43,16 +43,47 @@ def test_branch_that_ends_in_a_norm() -> None:
     assert (one.norm, one.ends) == (Norm.END, ())
 
 
-@pytest.mark.parametrize("written", ["after", "inside"])
+PARALLEL: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
+    "after": lambda x, f, g: x + f + g,
+    "inside": lambda x, f, g: x + (f + g),
+    "stacked": lambda x, f, g: x + torch.stack([f, g]).sum(0),
+    "stacked last": lambda x, f, g: x + torch.stack([f, g], -1).sum(-1),
+    "side by side": lambda x, f, g: x + torch.cat([f[None], g[None]]).sum(0),
+}
+
+
+@pytest.mark.parametrize("written", PARALLEL)
 def test_parallel_branches_count_each(written: str) -> None:
     def forward(n: Net, x: Tensor) -> Tensor:
         y = n.n(x)
-        return x + n.a(y) + n.b(y) if written == "after" else x + (n.a(y) + n.b(y))
+        return PARALLEL[written](x, n.a(y), n.b(y))
 
     found = additions(Net(forward, a=linear(), b=linear(), n=norm()))
     assert sum(one.terms for one in found) == 2
     assert {one.n for one in found} == {2}
     assert sum(len(one.ends) for one in found) == 2
+
+
+def test_a_mean_of_branches_has_its_share_already() -> None:
+    """x + (f + g) / 2: each term is added at half its size."""
+
+    def forward(n: Net, x: Tensor) -> Tensor:
+        y = n.n(x)
+        return x + torch.stack([n.a(y), n.b(y)]).mean(0)
+
+    (one,) = additions(Net(forward, a=linear(), b=linear(), n=norm()))
+    assert (one.terms, [end.number for end in one.ends]) == (2, [0.5, 0.5])
+
+
+def test_parts_of_a_branch_end_in_a_weight_each_and_count_once() -> None:
+    def forward(n: Net, x: Tensor) -> Tensor:
+        for _ in range(2):
+            y = n.n(x)
+            x = x + torch.cat([n.a(y), n.b(y)], -1)
+        return x
+
+    found = additions(Net(forward, a=nn.Linear(8, 5), b=nn.Linear(8, 3), n=norm()))
+    assert [(one.terms, one.n, len(one.ends)) for one in found] == [(1, 2, 2)] * 2
 
 
 def test_projection() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from experiments import contest
 from experiments.contest.schemes import OURS
 from experiments.trials import Trial
-from tests.experiments.cases.made_up import Case
+from tests.experiments.cases.made_up import Case, payloads
 
 GUESS = 2.0
 Losses = Callable[[Mapping[str, Any]], Any]
@@ -27,7 +27,7 @@ def trial(at: Mapping[str, Any], reached: Any) -> Trial:
 
 def summary(reached: Losses) -> dict[str, Any]:
     preset = contest.PRESETS["cpu"]
-    trials = [trial(job.payload["at"], reached(job.payload["at"])) for job in contest.jobs(preset)]
+    trials = [trial(payload["at"], reached(payload["at"])) for payload in payloads("contest", "cpu")]
     return contest.summary(trials, preset)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from experiments.catalogue import EXPERIMENTS
@@ -24,9 +25,15 @@ class Case:
 
 def made_up(name: str, reached: Callable[[Mapping[str, Any]], Reached], preset: str = "paper") -> dict[str, Any]:
     """The summary of the preset if its jobs, which `reached` sees by their payloads, ended so."""
+    trials = [trial(payload, reached(payload)) for payload in payloads(name, preset)]
+    return EXPERIMENTS[name].summary(trials, EXPERIMENTS[name].PRESETS[preset])
+
+
+@cache
+def payloads(name: str, preset: str) -> list[Mapping[str, Any]]:
+    """Of all jobs; not to be changed."""
     one = EXPERIMENTS[name]
-    trials = [trial(job.payload, reached(job.payload)) for job in one.jobs(one.PRESETS[preset])]
-    return one.summary(trials, one.PRESETS[preset])
+    return [job.payload for job in one.jobs(one.PRESETS[preset])]
 
 
 def trial(payload: Mapping[str, Any], reached: Reached) -> Trial:

@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments import signals
 from experiments.trials import Trial
-from tests.experiments.cases.made_up import Case
+from tests.experiments.cases.made_up import Case, payloads
 
 Variances = Callable[[Mapping[str, Any]], tuple[float, float]]
 
@@ -20,8 +20,8 @@ def given(default: Variances, ours: Variances) -> Callable[[], dict[str, Any]]:
 
 def trials(default: Variances, ours: Variances) -> list[Trial]:
     found = []
-    for job in signals.jobs(signals.PRESETS["paper"]):
-        at = job.payload["at"]
+    for payload in payloads("signals", "paper"):
+        at = payload["at"]
         measured = list((ours if at["scheme"] == "autoinit" else default)(at))
         found.append(Trial(at, "done", {"weight": [0, 1], "predicted": measured, "measured": measured}))
     return found

@@ -180,7 +180,7 @@ def test_what_cannot_be_put_back_is_said(monkeypatch) -> None:
 # --- real signals, real limits --------------------------------------------------------------------------------------
 
 CHILD = """
-import hashlib, os, resource, signal, sys, threading, time
+import copy, hashlib, os, resource, signal, sys, threading, time
 import torch, autoinit
 from torch import nn
 torch.set_num_threads(1)
@@ -196,7 +196,8 @@ def digest(model):
         made.update(p.detach().numpy().tobytes())
     return made.hexdigest()
 
-model = net()
+blank = net()
+model = copy.deepcopy(blank)
 plan = autoinit.plan(model, (4, 256))
 before = digest(model)
 begin = time.perf_counter(); plan.apply(model); took = time.perf_counter() - begin
@@ -211,7 +212,7 @@ INTERRUPTED = (
     CHILD
     + """
 for k in range(40):
-    model = net()
+    model = copy.deepcopy(blank)
     timer = threading.Timer(took * k / 40, os.kill, (os.getpid(), signal.SIGINT))
     try:
         timer.start()
@@ -231,7 +232,7 @@ LIMITED = (
     + """
 def size():
     return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-models = [net() for _ in range(12)]
+models = [copy.deepcopy(blank) for _ in range(12)]
 for k, model in enumerate(models):
     resource.setrlimit(resource.RLIMIT_AS, (size() + k * 2**21, resource.RLIM_INFINITY))
     try:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -113,6 +115,53 @@ def test_the_plan_and_the_weights_of_the_real_model(name: str) -> None:
 def test_values_that_constructors_ask_for() -> None:
     real, bare = Buffers(), built(Buffers)
     assert (real.rates, real.more, real.first) == (bare.rates, bare.more, bare.first)
+
+
+NUMBERS = [3, 2, 1, 0]
+GIVEN = {
+    "tensor": lambda b: torch.tensor(NUMBERS, device=b.device),
+    "tensor, by name": lambda b: torch.tensor(data=NUMBERS, device=str(b.device)),
+    "as_tensor": lambda b: torch.as_tensor(NUMBERS, device=b.device),
+    "asarray": lambda b: torch.asarray(NUMBERS, device=b.device),
+    "new_tensor": lambda b: b.new_tensor(NUMBERS),
+    "array": lambda b: torch.tensor(np.array(NUMBERS), device=b.device),
+    "numbers": lambda b: torch.stack([torch.tensor(k, device=b.device) for k in NUMBERS]),
+}
+
+
+class Turned(nn.Module):
+    """An index that is copied into a buffer, as a method that can be called again does it."""
+
+    def __init__(self, give: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        super().__init__()
+        self.fc, self.give = nn.Linear(4, 4), give
+        self.register_buffer("index", torch.empty(4, dtype=torch.int64), persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        self.index.copy_(self.give(self.index))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out: torch.Tensor = self.fc(x)[..., self.index]
+        return out
+
+
+@pytest.mark.parametrize("give", GIVEN.values(), ids=GIVEN)
+def test_numbers_that_are_given_for_the_meta_device(give: Callable[[torch.Tensor], torch.Tensor]) -> None:
+    bare = built(lambda: Turned(give))
+    with torch.device("meta"):
+        otherwise = Turned(give)
+    for model in (bare, otherwise):
+        plan = autoinit.plan(model, (8, 4))
+        assert plan.ok and plan["fc"].std == autoinit.plan(Turned(give), (8, 4))["fc"].std
+    plan.apply(spoiled(bare))
+    assert bare.index.tolist() == NUMBERS
+
+
+def test_numbers_that_came_another_way_are_unknown() -> None:
+    model = built(lambda: Turned(lambda b: b.new(NUMBERS)))
+    assert "index" not in stories_of(model)
+    assert autoinit.plan(model, (8, 4))["fc"].std > 0
 
 
 class Random(nn.Module):

@@ -95,6 +95,21 @@ def test_ranges_over_seeds() -> None:
     assert bars == pytest.approx([0.0, 20.0]), "AutoInit below, and twenty points for the one that falls"
 
 
+def test_genes_are_shown_where_they_decide(runs: Path) -> None:
+    """Every arm has genes of initialization; only in one of them do layers begin as they say."""
+
+    def titles(found: list[Course]) -> list[str]:
+        return [axis.get_title() for axis in figures.choices(found).axes if axis.get_visible()]
+
+    found = courses([runs])
+    assert sum(": activations" in title for title in titles(found)) == 2
+    told = [title for title in titles(found) if "initializations" in title]
+    assert [title.rpartition(", ")[2] for title in told] == ["evolved: initializations"]
+    assert not any("initializations" in title for title in titles([c for c in found if c.initialization != "evolved"]))
+    for one in found:
+        assert ("Initialization genes" in page(one)) == (one.initialization == "evolved")
+
+
 def test_shares_over_time() -> None:
     made = [course("autoinit", 0, [[0.1], [0.2], [0.3]])]
     x, shares = figures.shares_over_time(made, lambda stage: stage.activations, ["elu", "relu"])

@@ -1,15 +1,9 @@
 """Functions in JAX: the values of the reference, the gradients of PyTorch."""
 
-import os
-
-import numpy as np
-import pytest
-
-# Every new shape is compiled: quickly rather than well.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
-
 import jax
 import jax.numpy as jnp
+import numpy as np
+import pytest
 
 from autoinit.errors import OptionError
 from autoinit.labs.pangaea import Function

@@ -321,7 +321,7 @@ class Joint:
         """cov([a, b, ...], v) is cov(a, its part of v), cov(b, ...): of a size s of n as much as s/n tells, and of two
         different places s (s - 1) / (n (n - 1)) within a piece."""
         pieces = self._pieces(node)
-        if whole != of_base(whole.base, shape) or len(pieces.sizes) > MOST_PIECES:
+        if whole != of_base(whole.base, node.outputs[0].shape) or len(pieces.sizes) > MOST_PIECES:
             raise Lost
         maker, axis = self.story.producer(other.base), pieces.axis
         known = {other.base: self._pieces(maker)} if maker is not None and spec_of(maker.op).joins else {}

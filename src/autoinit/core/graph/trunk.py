@@ -9,7 +9,8 @@ An addition of two tensors of data is *residual* if one of them, the trunk, is w
 
 What merely moves entries, pools them, drops some or multiplies all by a number is looked through. Additions follow
 each other along the trunk; a branch that is a sum of k terms counts k times, so that ``x + (f(x) + g(x))`` is
-``(x + f(x)) + g(x)``. n, the number of terms along the longest way through an addition, is what its branches share.
+``(x + f(x)) + g(x)``, as is ``x + stack([f(x), g(x)]).sum()``; of parts side by side each ends in a weight of its own,
+and they count once. n, the number of terms along the longest way through an addition, is what its branches share.
 
 The *end* of a branch is the last weight that it is proportional to: back through moves, biases, gains, gates,
 functions, attention's values. A branch may end in a norm; then its scale is the norm's gain.
@@ -64,6 +65,8 @@ class End:
     """The call that multiplies by the last of the gains."""
     norm: int = -1
     """A norm that is written out, if it is on this way."""
+    beside: bool = False
+    """Of other entries than the first part, and so no term of its own."""
 
 
 NOTHING_YET = End(-1)
@@ -123,23 +126,30 @@ class _Trunks(Walk):
         starts = [self.stripped(ref) for ref in pair]
         if starts[0].id == starts[1].id:  # x with its pooled self
             return None
-        early = 0 if self.index(starts[0]) <= self.index(starts[1]) else 1
-        fork, skip, trunk = starts[early], Skip.IDENTITY, early
-        between = self._between(pair[1 - early], fork)
-        while between is None and self.index(fork) in self.at:  # (x + f(x)) + g(x)
-            fork = self.at[self.index(fork)].fork
-            between = self._between(pair[1 - early], fork)
-        if between is None or not any(self.is_weight(k) or self.is_norm(k) for k in between):
-            found = self._projection(index, pair)
-            if found is None:
-                return None
-            (fork, trunk, between), skip = found, Skip.PROJECTION
+        first = 0 if self.index(starts[0]) <= self.index(starts[1]) else 1
+        skip, found = Skip.IDENTITY, self._identity(pair, starts, first) or self._identity(pair, starts, 1 - first)
+        if found is None:
+            skip, found = Skip.PROJECTION, self._projection(index, pair)
+        if found is None:
+            return None
+        fork, trunk, between = found
         slot = [k for k, ref in enumerate(node.inputs) if isinstance(ref, Value)][trunk]
         if slot == 1 and node.attrs["fn"] == "sub":  # f(x) - x: how far a branch is from the trunk
             return None
         made = self._described(index, slot, skip, pair[1 - trunk], fork, between)
         ends = {*(end.node for end in made.ends), *made.norms}
         return made if skip is Skip.PROJECTION or ends & between else None
+
+    def _identity(self, pair: list[Value], starts: list[Value], trunk: int) -> tuple[Value, int, set[int]] | None:
+        """(what the branch is made of, the trunk's operand, the calls of the branch)."""
+        fork, branch = starts[trunk], pair[1 - trunk]
+        between = self._between(branch, fork)
+        while between is None and self.index(fork) in self.at:  # (x + f(x)) + g(x)
+            fork = self.at[self.index(fork)].fork
+            between = self._between(branch, fork)
+        if between is None or not any(self.is_weight(k) or self.is_norm(k) for k in between):
+            return None
+        return fork, trunk, between
 
     def _described(
         self, index: int, slot: int, skip: Skip, branch: Value, fork: Value, between: set[int]
@@ -155,7 +165,8 @@ class _Trunks(Walk):
         else:
             norm = Norm.AFTER if self.is_normed(index) else Norm.NONE
         weights = tuple(sorted(self._depths(between).items()))
-        return Addition(index, slot, skip, norm, len(terms), ends, last, fork, weights)
+        count = sum(end is None or not end.beside for end in terms)
+        return Addition(index, slot, skip, norm, count, ends, last, fork, weights)
 
     def _projection(self, index: int, pair: list[Value]) -> tuple[Value, int, set[int]] | None:
         """(what both come from, the trunk's operand, the calls of the branch)."""
@@ -264,8 +275,24 @@ class _Trunks(Walk):
                     yield from self._terms(one, fork, end)
                 return
             end = _multiplied(end, index, node)
+            if summed := self._summed(node, data):
+                share = end.number / len(summed) if node.attrs["kind"] == "mean" else end.number
+                for one in summed:
+                    yield from self._terms(one, fork, replace(end, number=share))
+                return
+            if spec_of(node.op).joins:
+                for k, one in enumerate(data):
+                    yield from self._terms(one, fork, replace(end, beside=end.beside or k > 0))
+                return
             ref = self._proportional_to(node, data)
         yield None
+
+    def _summed(self, node: Node, data: list[Value]) -> list[Value]:
+        """The tensors that a reduction adds up: it goes along the axis on which they were joined."""
+        joined = self.node(data[0]) if data and node.attrs.get("kind") in ("sum", "mean") else None
+        if joined is None or not spec_of(joined.op).joins or joined.attrs["axis"] not in node.attrs["axes"]:
+            return []
+        return self.data(joined)
 
     def _proportional_to(self, node: Node, data: list[Value]) -> Value | None:
         """The operand that makes the size of the output."""

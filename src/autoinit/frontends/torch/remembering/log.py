@@ -82,7 +82,9 @@ class Log(TorchDispatchMode):
         self.writers.setdefault(memory_of(tensor), []).append(len(self.entries) - 1)
 
     def knows(self, tensor: torch.Tensor) -> bool:
-        return memory_of(tensor) in self.writers
+        """Whether all that its values follow from was seen."""
+        read = (t for index in self.history(tensor) for t in self.entries[index].tensors)
+        return all(memory_of(t) in self.writers for t in (tensor, *read) if t.device.type == "meta")
 
     def history(self, tensor: torch.Tensor) -> list[int]:
         """The entries that its values follow from, in order."""

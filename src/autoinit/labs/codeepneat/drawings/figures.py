@@ -101,19 +101,25 @@ def species(courses: Sequence[Course], path: str | Path | None = None) -> Any:
 
 
 def choices(courses: Sequence[Course], path: str | Path | None = None) -> Any:
-    """Shares of activations and of initialization genes among the modules' layers; all seeds of an arm together."""
+    """Shares of activations, and of initialization genes where they decide; all seeds of an arm together."""
     groups = _groups(courses)
     rows = [(place, arm, list(seeds.values())) for place, arms in groups.items() for arm, seeds in arms.items()]
-    figure = new_figure(7.6, 0.7 + 1.45 * len(rows))
-    axes = figure.subplots(len(rows), 2, squeeze=False, sharey=True)
-    kinds: list[tuple[str, Callable[[Stage], Counts]]] = [
-        ("activations", lambda stage: stage.activations), ("initializations", lambda stage: stage.schemes),
-    ]  # fmt: skip
-    for column, (kind, of) in enumerate(kinds):
-        names = sorted({name for course in courses for stage in course.stages for name, _ in of(stage)})
+    kinds: list[tuple[str, Callable[[Stage], Counts], list[int]]] = [
+        ("activations", lambda stage: stage.activations, [*range(len(rows))]),
+        ("initializations", lambda stage: stage.schemes, [k for k, (_, arm, _) in enumerate(rows) if arm == EVOLVED]),
+    ]
+    kinds = [kind for kind in kinds if kind[2]]
+    figure = new_figure(3.8 * len(kinds), 0.7 + 1.45 * len(rows))
+    axes = figure.subplots(len(rows), len(kinds), squeeze=False, sharey=True)
+    for column, (kind, of, shown_in) in enumerate(kinds):
+        names = sorted({name for k in shown_in for course in rows[k][2] for stage in course.stages
+                        for name, _ in of(stage)})  # fmt: skip
         palette = colours.shares(names)
-        for axes_row, (place, arm, seeds) in zip(axes, rows, strict=True):
-            axis = axes_row[column]
+        for k, (place, arm, seeds) in enumerate(rows):
+            axis = axes[k][column]
+            if k not in shown_in:
+                axis.set_visible(False)
+                continue
             x, shares = shares_over_time(seeds, of, names)
             if x:
                 axis.stackplot(x, [[100 * value for value in shares[name]] for name in names],
@@ -121,8 +127,8 @@ def choices(courses: Sequence[Course], path: str | Path | None = None) -> Any:
             axis.set(ylim=(0, 100), xlim=(x[0], max(x[-1], x[0] + 1)) if x else None)
             axis.set_title(f"{_name(place, groups)}, {word(arm)}: {kind}", fontsize=8)
             axis.xaxis.get_major_locator().set_params(integer=True)
-        axes[-1][column].set_xlabel("generation", fontsize=9)
-        handles, labels = axes[0][column].get_legend_handles_labels()
+        axes[shown_in[-1]][column].set_xlabel("generation", fontsize=9)
+        handles, labels = axes[shown_in[0]][column].get_legend_handles_labels()
         figure.legend(handles, labels, loc=f"outside lower {'left' if column == 0 else 'right'}", ncols=2, fontsize=7.5,
                       frameon=False)  # fmt: skip
     for row in axes:

@@ -101,8 +101,10 @@ def _choices(course: Course) -> str:
         ("Species of modules", "modules in each species", lambda stage: stage.module_species, False, _species),
         (BLUEPRINTS, "blueprints in each species", lambda stage: stage.blueprint_species, False, _species),
         ("Activations", "share of the modules' layers", lambda stage: stage.activations, True, word),
-        ("Initialization genes", _role(course), lambda stage: stage.schemes, True, word),
     ]
+    if course.initialization == EVOLVED:
+        hint = "share of the modules' layers; they decide how layers begin"
+        kinds.append(("Initialization genes", hint, lambda stage: stage.schemes, True, word))
     panels = []
     for title, hint, of, share, name_of in kinds:
         names = _names(course.stages, of)
@@ -113,12 +115,6 @@ def _choices(course: Course) -> str:
             keys = legend([(f"s{k % charts.COLOURS}", name_of(name)) for name, k in shown])
             panels.append(_section(title, f'<p class="hint">{safe(hint)}</p>{drawn}{keys}'))
     return f'<div class="grid">{"".join(panels)}</div>\n'
-
-
-def _role(course: Course) -> str:
-    if course.initialization == EVOLVED:
-        return "share of the modules' layers; they decide how layers begin"
-    return f"share of the modules' layers; without effect: {word(course.initialization)} replaces them"
 
 
 def _species(number: str) -> str:
