@@ -154,37 +154,27 @@ def refuse_types(name: str, array: Any) -> None:
 
 def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
     """An array as `like` (an array, or a shape with or without sharding), with new values, shard by shard."""
-    present = None if filling.covers else _Shards(like)
+    kept = not filling.covers
     sharding = getattr(like, "sharding", None)
     if sharding is None or (isinstance(like, jax.Array) and not like.committed):
         whole = [0] * len(like.shape)
-        there = None if present is None else np.asarray(like)
-        return jnp.asarray(filling.rectangle(seed, whole, like.shape, there))
+        return jnp.asarray(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
 
     def shard(index: Any) -> Any:
         low = [cut.start or 0 for cut in index]
         high = [n if cut.stop is None else cut.stop for cut, n in zip(index, like.shape, strict=True)]
         shape = [b - a for a, b in zip(low, high, strict=True)]
-        return filling.rectangle(seed, low, shape, None if present is None else present.at(low, shape))
+        return filling.rectangle(seed, low, shape, _piece(like, low, shape) if kept else None)
 
     return jax.make_array_from_callback(tuple(like.shape), sharding, shard)
 
 
-class _Shards:
-    """What an array holds now, where this process has it."""
-
-    def __init__(self, array: Any) -> None:
-        if not isinstance(array, (jax.Array, np.ndarray)):
-            raise PlanError("a part of this parameter keeps its values, and there are none", where="Plan.apply",
-                            received=f"an abstract array of shape {tuple(array.shape)}",
-                            fix="build the model with real arrays")  # fmt: skip
-        self.array = array
-
-    def at(self, low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
-        wanted = [(a, a + n) for a, n in zip(low, shape, strict=True)]
-        for piece in getattr(self.array, "addressable_shards", ()):
-            found = [(c.start or 0, n if c.stop is None else c.stop)
-                     for c, n in zip(piece.index, self.array.shape, strict=True)]  # fmt: skip
-            if found == wanted:
-                return np.asarray(piece.data)
-        return np.asarray(self.array[box_at(low, shape)])
+def _piece(array: Any, low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
+    """What a rectangle of an array holds now, where this process has it."""
+    wanted = [(a, a + n) for a, n in zip(low, shape, strict=True)]
+    for piece in getattr(array, "addressable_shards", ()):
+        found = [(c.start or 0, n if c.stop is None else c.stop)
+                 for c, n in zip(piece.index, array.shape, strict=True)]  # fmt: skip
+        if found == wanted:
+            return np.asarray(piece.data)
+    return np.asarray(array[box_at(low, shape)])

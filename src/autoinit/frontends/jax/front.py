@@ -12,12 +12,13 @@ from ...core.plan.measured import Moments
 from ...core.plan.plan import PlanData
 from ...core.plan.preflight import Preflight
 from ...core.solve.outcome import RuleSet
-from ...errors import ModelError, OptionError
+from ...errors import OptionError
 from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..parameters_given import WithParameters
 from . import apply as applying
+from . import calibrating
 from .adapters import adapted, adapter_of, is_structure
 from .centred import centred_activation, on_arrays
 from .gradients import gradients
@@ -79,8 +80,7 @@ def apply(plan: PlanData, model: Any, seed: int) -> Any:
 
 
 def calibration(plan: PlanData, model: Any, inputs: Any, seed: int) -> tuple[dict[Place, float], list[str]]:
-    raise ModelError("models of JAX cannot be calibrated", where=plan.model, received="a model of JAX",
-                     fix="leave calibrate out: the plan is right on average over draws")  # fmt: skip
+    return calibrating.calibration(plan, adapted(model), inputs, seed)
 
 
 def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:
