@@ -206,9 +206,3 @@ def test_what_cannot_be_is_said() -> None:
                                                             eqx.nn.LayerNorm(8)]))  # fmt: skip
     with pytest.raises(PlanError, match="nobody knows"):
         autoinit.initialize(norm, INPUTS)
-
-
-def test_a_rule_for_a_layer_is_refused() -> None:
-    shapes = {"w": jax.ShapeDtypeStruct((4, 3), jnp.float32)}
-    with pytest.raises(autoinit.AutoInitError, match="a rule for one has no place"):
-        autoinit.plan(lambda p, x: x @ p["w"], (8, 4), params=shapes, rules={dict: lambda layer, x: x})
