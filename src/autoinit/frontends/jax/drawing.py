@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol
 
 import jax
@@ -21,6 +22,9 @@ from ...core.drawing.stretches import box_at
 from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
 from .names import is_number
+
+ALIGNED = 64
+"""XLA takes over what begins at a multiple of so many bytes."""
 
 Pieces = Iterator[tuple[list[int], NDArray[np.float64]]]
 
@@ -69,19 +73,27 @@ class Filling:
         self, seed: int, low: Sequence[int], shape: Sequence[int], present: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """The values at a rectangle; `present`: what is there now, if no part covers the array."""
-        made = np.empty(tuple(shape), self.dtype) if present is None else np.array(present, self.dtype)
+        made = own_memory(shape, self.dtype)
+        if present is not None:
+            made[...] = present
         draw, centres = self._draw(seed), self._centres(seed)
+        if made.dtype == self.wide:  # drawn where they stay
+            self._put(made, [int(a) for a in low], draw, centres)
+            return made
         for start, size in slabs(tuple(shape)):
             at, place = [int(a) + b for a, b in zip(low, start, strict=True)], box_at(start, size)
             buffer = np.empty((*size, 2) if self.pairs else size, self.wide)
             if present is not None:
                 buffer[...] = self._numbers(made[place])
-            at = [*at, 0] if self.pairs else at
-            draw.into(buffer, at)
-            for region, values in centres:
-                region.put(buffer, at, values)
+            self._put(buffer, [*at, 0] if self.pairs else at, draw, centres)
             made[place] = self._rounded(buffer)
         return made
+
+    @staticmethod
+    def _put(out: NDArray[Any], low: list[int], draw: Draw, centres: list[tuple[Region, NDArray[Any]]]) -> None:
+        draw.into(out, low)
+        for region, values in centres:
+            region.put(out, low, values)
 
     def pieces(self, seed: int) -> Pieces:
         draw = self._draw(seed)
@@ -158,7 +170,7 @@ def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
     sharding = getattr(like, "sharding", None)
     if sharding is None or (isinstance(like, jax.Array) and not like.committed):
         whole = [0] * len(like.shape)
-        return jnp.asarray(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
+        return jax.device_put(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
 
     def shard(index: Any) -> Any:
         low = [cut.start or 0 for cut in index]
@@ -167,6 +179,15 @@ def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
         return filling.rectangle(seed, low, shape, _piece(like, low, shape) if kept else None)
 
     return jax.make_array_from_callback(tuple(like.shape), sharding, shard)
+
+
+def own_memory(shape: Sequence[int], dtype: Any) -> NDArray[Any]:
+    """An array that `jax.device_put` takes over without a copy, where devices use the memory of the host."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    raw = np.empty(size + ALIGNED, np.uint8)
+    start = -raw.ctypes.data % ALIGNED
+    made: NDArray[Any] = raw[start : start + size].view(dtype).reshape(tuple(shape))
+    return made
 
 
 def _piece(array: Any, low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
