@@ -9,7 +9,8 @@ import jax
 
 from .api import plan
 from .core.inputs import UNKNOWN_BATCH, Input
-from .core.options import GivenOptions
+from .core.options import GivenOptions, read_options
+from .errors import OptionError
 from .frontends.jax.abstract import Made, made
 from .frontends.jax.adapters import adapted
 from .frontends.jax.born import fill, fill_traced
@@ -29,12 +30,17 @@ def initialized(
     known = _made(make, keys, leaves, structure)
     described = jax.tree_util.tree_unflatten(structure, _described(make, keys, leaves, structure, known))
     inputs = (*described[0], dict(described[1])) if described[1] else tuple(described[0])
-    bound = WithParameters(model, known)
-    found = plan(bound, inputs, **options)
-    words = words_of(key)
+    bound, words = WithParameters(model, known), words_of(key)
     if isinstance(words, jax.core.Tracer):
-        return fill_traced(adapted(bound), found, words)
-    return fill(adapted(bound), found, seed_of(words), lambda name, shape: None)
+        if read_options(options).calibrate:
+            raise OptionError("calibration is for the draw of one seed, and a traced key has none",
+                              where="option 'calibrate'", received="a key under jit",
+                              fix="call init outside of jit, or leave calibrate out")  # fmt: skip
+        return fill_traced(adapted(bound), plan(bound, inputs, **options), words)
+    seed = seed_of(words)
+    seeded: GivenOptions = {**options, "seed": seed}
+    found = plan(bound, inputs, **seeded)
+    return fill(adapted(bound), found, seed, lambda name, shape: None)
 
 
 def _made(make: Make, keys: Any, leaves: list[Any], structure: Any) -> Made:

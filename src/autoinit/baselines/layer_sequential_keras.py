@@ -43,12 +43,12 @@ def scaled(
     names = {name for goal in wanted.values() for name in goal.names if variables[name].trainable}
     values = {name: np.array(as_array(variables[name].value)) for name in names}
     scaler = Scaler(plan, made.tracer.tape, variables, values, wanted, tolerance)
-    for _ in range(iterations + 1):
-        scaler.begin()
+
+    def run() -> None:
         with _seeded(seed):
             replayed(made, model, seed, scaler, values=scaler.held())
-        if not scaler.unsettled:
-            break
+
+    scaler.settle(run, iterations + 1)
     for name in {name for name, _ in scaler.factors}:
         variables[name].assign(values[name])
     return scaler.variances, scaler.failed

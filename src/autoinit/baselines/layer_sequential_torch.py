@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from ..api import plan as analyse
 from ..core.inputs import Input
-from ..core.plan.calibration import PASSES, goals
+from ..core.plan.calibration import goals
 from ..frontends.torch.inputs import call_arguments
 from ..frontends.torch.measure import record
 from ..frontends.torch.scaling import Scaler
@@ -33,11 +33,8 @@ def scaled(
     fits(plan, dict(model.named_parameters()))
     _prepare(model, plan, pre, seed)
     scaler = Scaler(model, plan, goals(plan, target), tolerance, iterations)
-    for _ in range(PASSES):
-        scaler.begin()
-        record(model, args, kwargs, training=training, seed=seed, wanted=set(scaler.goals), observe=scaler)
-        if not scaler.unsettled:
-            break
+    scaler.settle(lambda: record(model, args, kwargs, training=training, seed=seed, wanted=set(scaler.goals),
+                                 observe=scaler))  # fmt: skip
     return scaler.variances, scaler.failed
 
 

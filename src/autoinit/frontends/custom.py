@@ -32,8 +32,10 @@ class CustomRules:
 
 
 @contextmanager
-def patched_functions(custom: CustomRules, tracer: Any, own_node: Callable[..., None]) -> Iterator[None]:
+def patched_functions(custom: CustomRules, tracer: Any, own_node: Callable[..., Any]) -> Iterator[None]:
     """While walking, module-level functions with a rule become one node each, wherever they were imported to.
+
+    `own_node` makes it, and returns what stands for the output from there on (None: the output).
 
     One walk at a time may do so; for other threads the functions are what they were.
     """
@@ -58,7 +60,7 @@ def patched_functions(custom: CustomRules, tracer: Any, own_node: Callable[..., 
                 names[name] = function
 
 
-def _recording(function: Any, rule: Any, tracer: Any, own_node: Callable[..., None]) -> Any:
+def _recording(function: Any, rule: Any, tracer: Any, own_node: Callable[..., Any]) -> Any:
     walking = get_ident()
 
     @wraps(function)
@@ -70,8 +72,9 @@ def _recording(function: Any, rule: Any, tracer: Any, own_node: Callable[..., No
             output = function(*args, **kwargs)
         finally:
             tracer.suppressed -= 1
-        if not tracer.suppressed:
-            own_node(tracer, rule, function, (args, kwargs), output, getattr(function, "__name__", "function"))
-        return output
+        if tracer.suppressed:
+            return output
+        made = own_node(tracer, rule, function, (args, kwargs), output, getattr(function, "__name__", "function"))
+        return output if made is None else made
 
     return recorded

@@ -9,7 +9,7 @@ import pytest
 
 from autoinit import Plan
 from autoinit.core.drawing import Draw, centred_bias, slabs
-from autoinit.core.drawing.regions import Region
+from autoinit.core.drawing.regions import Region, together_cover
 from autoinit.core.plan.check import check_writes
 from autoinit.core.plan.plan import ParameterPlan, PartPlan
 from autoinit.errors import PlanError
@@ -238,3 +238,13 @@ def test_regions():
 def test_bad_parts_are_refused(part):
     with pytest.raises(PlanError):
         check_writes(Plan("Net", "torch", 1.0, "normal", 0, True, [planned((10,), part)], [], []))
+
+
+def test_parts_cover_a_parameter_together() -> None:
+    """Layers of a stack, as boxes; heads with queries, keys and values in turn, as strided regions."""
+    whole = (6, 4, 5)
+    stack = [Region(whole, (4, 5), (5, 1), 20 * k) for k in range(6)]
+    assert together_cover(stack) and together_cover(stack[::-1])
+    assert not together_cover(stack[:5]) and not together_cover([*stack[:5], stack[0]]) and not together_cover([])
+    turns = [Region((8, 30), (8, 2, 5), (30, 15, 1), 5 * k) for k in range(3)]
+    assert together_cover(turns) and not together_cover([turns[0], turns[1], turns[1]])

@@ -28,6 +28,7 @@ import autoinit.haiku
 import autoinit.linen
 import autoinit.nnx
 from autoinit.frontends.jax.abstract import made
+from autoinit.frontends.jax.drawing import own_memory
 from autoinit.frontends.jax.seeds import seed_of, words_of
 from tests.frontends.jax.libraries import INPUTS, InEquinox, InLinen, InNnx, in_haiku, same
 
@@ -127,3 +128,13 @@ def test_born_sharded_on_eight_devices() -> None:
     environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": paths}
     answer = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environment)
     assert answer.stdout.strip() == "fine", answer.stderr[-3000:]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "complex64"])
+def test_what_is_drawn_is_taken_over_without_a_copy(dtype: str) -> None:
+    made = own_memory((33, 5), jnp.dtype(dtype))
+    made[...] = 3
+    array = jax.device_put(made)
+    assert array.unsafe_buffer_pointer() == made.ctypes.data
+    np.testing.assert_array_equal(np.asarray(array), made)
+    assert own_memory((), np.float32).shape == () and own_memory((3, 0), np.float32).size == 0

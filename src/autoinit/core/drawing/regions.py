@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ...errors import PlanError
 from ..graph.graph import ParameterView
 from ..plan.check import inside
-from ..plan.weights import Block, block, c_strides
+from ..plan.weights import Block, block, c_strides, overlap
 
 Shape = tuple[int, ...]
 
@@ -83,6 +84,28 @@ class Region:
         places = places_in(self.whole, low, out.shape)
         chosen = self.holds(places)
         out[chosen] = values.reshape(-1)[self.number(places[chosen])]
+
+
+MARKED = 2**26
+"""So many entries are marked one by one, at most."""
+
+
+def together_cover(regions: Sequence[Region]) -> bool:
+    """Whether every entry of their parameter is in one of these; False where finding out takes too much memory."""
+    if not regions or any(region.covers for region in regions):
+        return bool(regions)
+    size = prod(regions[0].whole)
+    if sum(prod(region.shape) for region in regions) < size:
+        return False
+    boxes = [box for region in regions if (box := region.box()) is not None]
+    if len(boxes) == len(regions) and not any(overlap(*pair) for pair in combinations(boxes, 2)):
+        return True
+    if size > MARKED:
+        return False
+    marks = np.zeros(size, dtype=np.bool_)
+    for region in regions:
+        np.lib.stride_tricks.as_strided(marks[region.offset :], region.shape, region.stride)[...] = True
+    return bool(marks.all())
 
 
 def places_in(whole: Sequence[int], low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from ..lazy import lazy
 from ..plan.plan import ParameterPlan, PartPlan
 from ..plan.weights import c_strides
 from .orthogonal import Orthogonal, orthogonal
-from .regions import Region, Shape, places_in
+from .regions import Region, Shape, places_in, together_cover
 from .stretches import Numbers, box_at, slabs
 from .unit import INDEPENDENT
 from .words import key_of
@@ -39,7 +39,7 @@ class Draw:
     @lazy
     def covers(self) -> bool:
         """Whether nothing is left of the parameter's old values."""
-        return any(part.region.covers for part in self.parts)
+        return together_cover([part.region for part in self.parts])
 
     def into(self, out: Array, low: Sequence[int] | None = None) -> None:
         """Write the rectangle out.shape at `low`; entries that no part covers keep their values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,14 +10,14 @@ import jax
 
 from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
-from ..base_apply import Application, Write
+from ..base_apply import Application, Step, Write
 from .drawing import filled, fillings, refuse_types
 from .held import Adapted, Held
 
 
 def apply(plan: PlanData, model: Adapted, seed: int) -> Any:
     HeldApplication(plan, seed, model).run()
-    complete(model)
+    complete(model, (*model.arrays, *model.others))
     return model.holding()
 
 
@@ -62,6 +62,11 @@ class HeldApplication(Application[Held, Write[Held]]):
     def held(self, write: Write[Held]) -> Callable[[], Any]:
         return partial(self.model.put, write.parameter, write.parameter.array)
 
+    def first(self, writes: list[Write[Held]]) -> list[Step]:
+        """What keeps a part of its values gets those, if it has none yet."""
+        needed = [w.parameter for w in writes if not self.fillings[w.entry.name].covers]
+        return [Step("what the constructor gives", partial(complete, self.model, needed))]
+
     def draw(self, write: Write[Held]) -> None:
         made = filled(self.fillings[write.entry.name], self.seed, write.parameter.array)
         self.model.put(write.parameter, made)
@@ -70,9 +75,9 @@ class HeldApplication(Application[Held, Write[Held]]):
         """Nothing is left to do: values are functions of the seed, so `draw` knew the weight already."""
 
 
-def complete(model: Adapted) -> None:
-    """Arrays without values that the plan leaves alone get those of the model's constructor; or nobody knows them."""
-    left = [held for held in (*model.arrays, *model.others) if isinstance(held.array, jax.ShapeDtypeStruct)]
+def complete(model: Adapted, arrays: Iterable[Held]) -> None:
+    """Those without values get what the model's constructor gives; or nobody knows them."""
+    left = [held for held in arrays if isinstance(held.array, jax.ShapeDtypeStruct)]
     if left and (model.made is None or model.made.complete is None):
         raise PlanError("arrays of an abstract model keep the values that its constructor gives, and nobody knows them",
                         where=left[0].name, received=f"{len(left)} such arrays",

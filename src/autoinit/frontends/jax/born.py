@@ -60,7 +60,7 @@ def _write(model: Adapted, found: dict[str, Filling], write: Callable[[Held, Fil
     for held in planned:
         if found[held.name].covers:
             model.put(held, write(held, found[held.name], None))
-    complete(model)
+    complete(model, (*model.arrays, *model.others))
     for held in planned:
         if not found[held.name].covers:
             model.put(held, write(held, found[held.name], held.array))

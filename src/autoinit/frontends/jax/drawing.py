@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Protocol
 
 import jax
@@ -21,6 +22,9 @@ from ...core.drawing.stretches import box_at
 from ...core.plan.plan import ParameterPlan, PlanData
 from ...errors import PlanError
 from .names import is_number
+
+ALIGNED = 64
+"""XLA takes over what begins at a multiple of so many bytes."""
 
 Pieces = Iterator[tuple[list[int], NDArray[np.float64]]]
 
@@ -69,19 +73,27 @@ class Filling:
         self, seed: int, low: Sequence[int], shape: Sequence[int], present: NDArray[Any] | None = None
     ) -> NDArray[Any]:
         """The values at a rectangle; `present`: what is there now, if no part covers the array."""
-        made = np.empty(tuple(shape), self.dtype) if present is None else np.array(present, self.dtype)
+        made = own_memory(shape, self.dtype)
+        if present is not None:
+            made[...] = present
         draw, centres = self._draw(seed), self._centres(seed)
+        if made.dtype == self.wide:  # drawn where they stay
+            self._put(made, [int(a) for a in low], draw, centres)
+            return made
         for start, size in slabs(tuple(shape)):
             at, place = [int(a) + b for a, b in zip(low, start, strict=True)], box_at(start, size)
             buffer = np.empty((*size, 2) if self.pairs else size, self.wide)
             if present is not None:
                 buffer[...] = self._numbers(made[place])
-            at = [*at, 0] if self.pairs else at
-            draw.into(buffer, at)
-            for region, values in centres:
-                region.put(buffer, at, values)
+            self._put(buffer, [*at, 0] if self.pairs else at, draw, centres)
             made[place] = self._rounded(buffer)
         return made
+
+    @staticmethod
+    def _put(out: NDArray[Any], low: list[int], draw: Draw, centres: list[tuple[Region, NDArray[Any]]]) -> None:
+        draw.into(out, low)
+        for region, values in centres:
+            region.put(out, low, values)
 
     def pieces(self, seed: int) -> Pieces:
         draw = self._draw(seed)
@@ -154,37 +166,36 @@ def refuse_types(name: str, array: Any) -> None:
 
 def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
     """An array as `like` (an array, or a shape with or without sharding), with new values, shard by shard."""
-    present = None if filling.covers else _Shards(like)
+    kept = not filling.covers
     sharding = getattr(like, "sharding", None)
     if sharding is None or (isinstance(like, jax.Array) and not like.committed):
         whole = [0] * len(like.shape)
-        there = None if present is None else np.asarray(like)
-        return jnp.asarray(filling.rectangle(seed, whole, like.shape, there))
+        return jax.device_put(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
 
     def shard(index: Any) -> Any:
         low = [cut.start or 0 for cut in index]
         high = [n if cut.stop is None else cut.stop for cut, n in zip(index, like.shape, strict=True)]
         shape = [b - a for a, b in zip(low, high, strict=True)]
-        return filling.rectangle(seed, low, shape, None if present is None else present.at(low, shape))
+        return filling.rectangle(seed, low, shape, _piece(like, low, shape) if kept else None)
 
     return jax.make_array_from_callback(tuple(like.shape), sharding, shard)
 
 
-class _Shards:
-    """What an array holds now, where this process has it."""
+def own_memory(shape: Sequence[int], dtype: Any) -> NDArray[Any]:
+    """An array that `jax.device_put` takes over without a copy, where devices use the memory of the host."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    raw = np.empty(size + ALIGNED, np.uint8)
+    start = -raw.ctypes.data % ALIGNED
+    made: NDArray[Any] = raw[start : start + size].view(dtype).reshape(tuple(shape))
+    return made
 
-    def __init__(self, array: Any) -> None:
-        if not isinstance(array, (jax.Array, np.ndarray)):
-            raise PlanError("a part of this parameter keeps its values, and there are none", where="Plan.apply",
-                            received=f"an abstract array of shape {tuple(array.shape)}",
-                            fix="build the model with real arrays")  # fmt: skip
-        self.array = array
 
-    def at(self, low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
-        wanted = [(a, a + n) for a, n in zip(low, shape, strict=True)]
-        for piece in getattr(self.array, "addressable_shards", ()):
-            found = [(c.start or 0, n if c.stop is None else c.stop)
-                     for c, n in zip(piece.index, self.array.shape, strict=True)]  # fmt: skip
-            if found == wanted:
-                return np.asarray(piece.data)
-        return np.asarray(self.array[box_at(low, shape)])
+def _piece(array: Any, low: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
+    """What a rectangle of an array holds now, where this process has it."""
+    wanted = [(a, a + n) for a, n in zip(low, shape, strict=True)]
+    for piece in getattr(array, "addressable_shards", ()):
+        found = [(c.start or 0, n if c.stop is None else c.stop)
+                 for c, n in zip(piece.index, array.shape, strict=True)]  # fmt: skip
+        if found == wanted:
+            return np.asarray(piece.data)
+    return np.asarray(array[box_at(low, shape)])

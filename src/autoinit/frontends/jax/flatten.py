@@ -13,9 +13,10 @@ from jax import numpy as jnp
 from jax.extend import core
 
 from ..budget import Budget
+from .own import own_p
 from .recurrence import recurrence
 from .structure.cells import leaf_of
-from .tape import Atom, Of, Step, Tape, abstract, constant, dependence, evaluated, number_of
+from .tape import Atom, Of, Step, Tape, Whole, abstract, constant, dependence, evaluated, number_of
 from .turns import Turn
 
 DRAWS = frozenset({"_uniform", "_normal", "_normal_real", "_truncated_normal", "_bernoulli", "_randint"})
@@ -131,6 +132,17 @@ class Flattener:
 
     def _min(self, params: dict[str, Any], atoms: list[Atom], stack: str) -> list[Atom] | None:
         return self._limited(atoms, inf)
+
+    def _own(self, params: dict[str, Any], atoms: list[Atom], stack: str) -> list[Atom] | None:
+        """A call that the user has a rule for: what it is made of is one whole."""
+        own = params["own"]
+        outputs, rest = atoms[: own.outputs], atoms[own.outputs :]
+        made = self.step(own_p, params, atoms, [abstract(a.shape, a.dtype) for a in outputs], stack)
+        step = made[0].step
+        assert step is not None
+        step.module = common([a.step.module for a in outputs if a.step is not None]) or step.module
+        step.whole = Whole("custom", own.name, tuple(rest), {"own": own})
+        return made
 
     # --- control flow ------------------------------------------------------------------------------------------------
 
@@ -248,7 +260,7 @@ class Flattener:
 
 FOLLOWED: dict[str, Callable[[Flattener, dict[str, Any], list[Atom], str], list[Atom] | None]] = {
     "select_n": Flattener._select_n, "max": Flattener._max, "min": Flattener._min, "cond": Flattener._cond,
-    "while": Flattener._while, "scan": Flattener._scan,
+    "while": Flattener._while, "scan": Flattener._scan, own_p.name: Flattener._own,
 }  # fmt: skip
 """Primitives that are looked into first; None: they are steps after all."""
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...core.checks import brief
 from ...core.options import Options
 from ...core.plan.calibration import Place
 from ...core.plan.measured import Moments
 from ...core.plan.plan import PlanData
 from ...core.plan.preflight import Preflight
 from ...core.solve.outcome import RuleSet
-from ...errors import ModelError, OptionError
+from ...errors import OptionError
 from ..base_plan import marks_activations, no_parameters, planned
 from ..collection import no_garbage_collection
 from ..custom import CustomRules
 from ..parameters_given import WithParameters
 from . import apply as applying
+from . import calibrating
 from .adapters import adapted, adapter_of, is_structure
 from .centred import centred_activation, on_arrays
 from .gradients import gradients
 from .made import bound
 from .measure import record
+from .own import check_targets
 from .trace import trace
 from .watching import Probe
 
@@ -61,16 +62,14 @@ def analyse(model: Any, inputs: Any, options: Options, rules: RuleSet, custom: C
         raise OptionError("activations of JAX's models are functions in their code, which a plan cannot exchange",
                           where="option 'center'", received=repr(options.center),
                           fix='center="bias", or autoinit.centered(jax.nn.relu) in the model')  # fmt: skip
-    if isinstance(options.rules, Mapping) and not all(isinstance(target, str) for target in options.rules):
-        raise OptionError("layers of JAX's models are gone when they are traced, so that a rule for one has no place",
-                          where="option 'rules'", received=brief(options.rules),
-                          fix="leave the rule out: the layer's own operations are planned")  # fmt: skip
+    if isinstance(options.rules, Mapping):
+        check_targets(list(options.rules))
     made = adapted(model)
     if not made.parameters:
         raise no_parameters(model, "give a model with weights")
     with no_garbage_collection():
         program, inputs = made.program(inputs, options.training)
-        traced = trace(program, inputs, options)
+        traced = trace(program, inputs, options, custom)
         return planned(traced.graph, traced.signals, options, rules, model=made.name, framework=NAME, check=check)
 
 
@@ -79,8 +78,7 @@ def apply(plan: PlanData, model: Any, seed: int) -> Any:
 
 
 def calibration(plan: PlanData, model: Any, inputs: Any, seed: int) -> tuple[dict[Place, float], list[str]]:
-    raise ModelError("models of JAX cannot be calibrated", where=plan.model, received="a model of JAX",
-                     fix="leave calibrate out: the plan is right on average over draws")  # fmt: skip
+    return calibrating.calibration(plan, adapted(model), inputs, seed)
 
 
 def measure(model: Any, inputs: Any, options: Options, seed: int) -> Moments:

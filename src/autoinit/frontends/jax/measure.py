@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -12,10 +12,10 @@ from ...core.options import Options
 from ...core.plan.measured import Key, Moments
 from ...errors import ModelError, TraceError
 from ..budget import Budget
-from .inputs import given_inputs
+from .inputs import Given, given_inputs
 from .program import Program
-from .replay import given_values, run
-from .tape import Step
+from .replay import Observe, given_values, run
+from .tape import Step, Tape
 from .trace import tape_of
 
 
@@ -47,8 +47,14 @@ def observed(
 
     rng = np.random.default_rng(seed)
     samples = [item.sample(rng) for item in given]
+    return replayed(program, tape, given_values(tape, values, samples, jax.random.key(seed)), given, look)
+
+
+def replayed(program: Program, tape: Tape, values: Mapping[int, Any], given: Sequence[Given], observe: Observe
+             ) -> list[Any]:  # fmt: skip
+    """The outputs of a tape that begins with these values; `given`: what its inputs are, for an error."""
     try:
-        return run(tape.steps, given_values(tape, values, samples, jax.random.key(seed)), tape.outputs, look)
+        return run(tape.steps, values, tape.outputs, observe)
     except Exception as error:
         raise TraceError(
             f"the model's call failed: {type(error).__name__}: {error}", where=program.name,

@@ -21,6 +21,10 @@ def _nowhere(stack: str) -> str | None:
     return None
 
 
+def _as_it_is(module: Any) -> Any:
+    return module
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """One array of the model: a parameter, or state (batch statistics, counts)."""
@@ -64,3 +68,5 @@ class Program:
     place: Callable[[str], str | None] = _nowhere
     """From the name stack of an op (``Net/Dense_0``) to the module that runs, as plans name modules; None: not known by
     the stack, and the module is the one that owns the parameters of the call."""
+    unbound: Callable[[Any], Any] = _as_it_is
+    """A module without what a call binds it to, as a rule of the user's is given it."""

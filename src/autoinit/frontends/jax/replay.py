@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -11,7 +11,7 @@ from jax import numpy as jnp
 
 from .tape import Atom, Step, Tape
 
-Observe = Callable[[Step, Sequence[Any]], None]
+Observe = Callable[[Step, list[Any]], None]
 
 
 def given_values(tape: Tape, leaves: Iterable[Any], inputs: Iterable[Any], key: Any) -> dict[int, Any]:
@@ -29,25 +29,29 @@ def _as_given(atom: Atom, value: Any) -> Any:
     return jnp.asarray(value, atom.dtype)
 
 
-def run(steps: Sequence[Step], given: dict[int, Any], wanted: Sequence[Atom], observe: Observe | None = None
+def run(steps: Sequence[Step], given: Mapping[int, Any], wanted: Sequence[Atom], observe: Observe | None = None
         ) -> list[Any]:  # fmt: skip
-    """The wanted arrays; each one is forgotten when nobody needs it any more. `given`: by the identity of atoms."""
-    values = dict(given)
+    """The wanted arrays; each one is forgotten when nobody needs it any more. `given`: by the identity of atoms.
+
+    `observe` may exchange what a step made, and what is given to those that come.
+    """
+    values: dict[int, Any] = {}
     waiting = Counter(id(atom) for step in steps for atom in step.inputs)
     waiting.update(id(atom) for atom in wanted)
 
     def value(atom: Atom) -> Any:
-        return values.get(id(atom), atom.value)
+        found = values.get(id(atom))
+        return given.get(id(atom), atom.value) if found is None else found
 
     for step in steps:
         made = step.run([value(atom) for atom in step.inputs])
+        if observe is not None:
+            observe(step, made)
         for out, array in zip(step.outputs, made, strict=True):
             if waiting[id(out)]:
                 values[id(out)] = array
-        if observe is not None:
-            observe(step, made)
         for atom in step.inputs:
             waiting[id(atom)] -= 1
-            if not waiting[id(atom)] and atom.step is not None:
+            if not waiting[id(atom)]:
                 values.pop(id(atom), None)
     return [value(atom) for atom in wanted]

@@ -98,6 +98,10 @@ class Step:
     def operands(self) -> Sequence[Atom | None]:
         return self.inputs if self.whole is None else self.whole.operands
 
+    def counted(self) -> Sequence[Atom | None]:
+        """What it is made of, also inside of a call with a rule of its own."""
+        return self.inputs if self.whole is not None and self.whole.op == "custom" else self.operands
+
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The primitive on real arrays."""
         return bound(self.primitive, self.params, arrays)
@@ -127,11 +131,16 @@ class Tape:
         self.steps = _leading_to(self.outputs, self.steps, lambda step: (*step.inputs, *step.operands))
 
     def number_calls(self) -> None:
-        """Number the steps that make up the graph: those inside of a whole are none of them."""
+        """Number the steps that make up the graph: those inside of a whole are none of them.
+
+        Those inside of a call with a rule of the user's own are counted: the others have the numbers that they would
+        have without the rule.
+        """
         counts: Counter[tuple[str, str]] = Counter()
-        for step in _leading_to(self.outputs, self.steps, lambda step: step.operands):
+        graph = {id(step) for step in _leading_to(self.outputs, self.steps, lambda step: step.operands)}
+        for step in _leading_to(self.outputs, self.steps, Step.counted):
             counts[step.module, step.label] += 1
-            step.call = counts[step.module, step.label]
+            step.call = counts[step.module, step.label] if id(step) in graph else 0
 
 
 def _leading_to(

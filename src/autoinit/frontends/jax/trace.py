@@ -14,8 +14,10 @@ from ...core.options import Options
 from ...core.signal.signal import Signal
 from ...errors import AutoInitError, TraceError
 from ..budget import Budget
+from ..custom import CustomRules
 from .flatten import Flattener
 from .inputs import UNKNOWN_VOCABULARY, Given, given_inputs, with_arrays
+from .own import marked
 from .parameters import describe_parameters
 from .program import Program
 from .structure import recognise
@@ -34,10 +36,10 @@ class Trace:
     given: list[Given]
 
 
-def trace(program: Program, inputs: Any, options: Options) -> Trace:
+def trace(program: Program, inputs: Any, options: Options, custom: CustomRules | None = None) -> Trace:
     """Follow a program once. `inputs`: as users give them, in the structure that the program takes."""
     given, structure, leaves = given_inputs(inputs)
-    tape = tape_of(program, given, structure, leaves, Budget.start(options))
+    tape = tape_of(program, given, structure, leaves, Budget.start(options), custom)
     tracer = Tracer(tape, program.leaves)
     signals: dict[int, Signal] = {}
     for atom, item in zip(tape.inputs, given, strict=True):
@@ -61,7 +63,10 @@ def trace(program: Program, inputs: Any, options: Options) -> Trace:
     return Trace(program, graph, signals, tape, given)
 
 
-def tape_of(program: Program, given: Sequence[Given], structure: Any, leaves: list[Any], budget: Budget) -> Tape:
+def tape_of(
+    program: Program, given: Sequence[Given], structure: Any, leaves: list[Any], budget: Budget,
+    custom: CustomRules | None = None,
+) -> Tape:  # fmt: skip
     """The tape of a program: its jaxpr on abstract arrays, flat, with its structure found."""
 
     def call(values: Any, arrays: Any, key: Any) -> Any:
@@ -70,7 +75,7 @@ def tape_of(program: Program, given: Sequence[Given], structure: Any, leaves: li
     shapes = [abstract(leaf.shape, jax.numpy.dtype(leaf.dtype)) for leaf in program.leaves]
     key = jax.eval_shape(lambda: jax.random.key(0))
     try:
-        with jax.disable_jit(False):
+        with jax.disable_jit(False), marked(custom or CustomRules(), program.unbound):
             closed = jax.make_jaxpr(call)(shapes, [item.abstract for item in given], key)
     except AutoInitError:
         raise

@@ -6,6 +6,10 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
+import jax
+import numpy as np
+from jax import numpy as jnp
+
 from ...core.graph.graph import Constant, Node, ParameterView, Reference, Value
 from ..base_tracer import BaseTracer
 from ..views import constant_view, reshaped_view, whole_view
@@ -124,6 +128,19 @@ class Tracer(BaseTracer):
         if atom.is_given:
             return Constant(atom.shape, lambda: array_of(atom))
         return Constant(atom.shape, lambda: None)
+
+    def present(self, atom: Atom) -> Any:
+        """What an array holds before the plan is applied, if only constants and parameters go into it."""
+        if atom.is_leaf:
+            return self.leaves[atom.index].values()
+        if atom.of is not Of.PARAMETERS or atom.step is None:
+            return array_of(atom) if atom.is_given else None
+        arrays = [self.present(a) for a in atom.step.inputs]
+        if any(a is None for a in arrays):
+            return None
+        with jax.ensure_compile_time_eval():
+            given = [jnp.asarray(x, a.dtype) for x, a in zip(arrays, atom.step.inputs, strict=True)]
+            return np.asarray(atom.step.run(given)[atom.index])
 
     def given(self, indices: Atom, shape: tuple[int, ...]) -> Constant:
         """Indices without their last axis, which counts axes of what is looked up."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...core.inputs import Input
-from ...core.plan.calibration import PASSES, TOLERANCE, Place, goals
+from ...core.plan.calibration import TOLERANCE, Place, goals
 from ...core.plan.plan import PlanData
 from ...core.signal.columns import noise_like
 from ..collection import no_garbage_collection
@@ -31,11 +31,7 @@ def calibration(plan: PlanData, model: Any, inputs: Any, seed: int) -> tuple[dic
         _make_noise(made, seed)
         values = planned_values(plan, parameters_of(model), seed)
         scaler = Scaler(plan, made.tracer.tape, parameters_of(model), values, goals(plan), TOLERANCE)
-        for _ in range(PASSES):
-            scaler.begin()
-            replayed(made, model, seed, scaler, looks, scaler.held())
-            if not scaler.unsettled:
-                break
+        scaler.settle(lambda: replayed(made, model, seed, scaler, looks, scaler.held()))
     return scaler.factors, scaler.failed
 
 

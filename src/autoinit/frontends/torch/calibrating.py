@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from ...core.plan.calibration import PASSES, TOLERANCE, Place, goals
+from ...core.plan.calibration import TOLERANCE, Place, goals
 from ...core.plan.plan import PlanData
 from ...core.signal.columns import noise_like
 from ...core.signal.samples import complex_sample
@@ -39,11 +39,8 @@ def calibration(plan: PlanData, model: nn.Module, inputs: Any, seed: int) -> tup
     args, kwargs = mapped(_noise(seed), call_arguments(inputs, model))
     own = drawn_copy(model, plan, seed)
     scaler = Scaler(own, plan, goals(plan), TOLERANCE, ITERATIONS)
-    for _ in range(PASSES):
-        scaler.begin()
-        record(own, args, kwargs, training=plan.training, seed=seed, wanted=set(scaler.goals), observe=scaler)
-        if not scaler.unsettled:
-            break
+    scaler.settle(lambda: record(own, args, kwargs, training=plan.training, seed=seed, wanted=set(scaler.goals),
+                                 observe=scaler))  # fmt: skip
     return scaler.factors, scaler.failed
 
 

@@ -88,7 +88,7 @@ class LinenModule(Adapted):
         def place(stack: str) -> str | None:
             return _module_of(stack, modules)
 
-        return Program(self.name, self.leaves(), call, place), inputs
+        return Program(self.name, self.leaves(), call, place, _unbound), inputs
 
     def holding(self) -> Any:
         arrays = [
@@ -99,6 +99,10 @@ class LinenModule(Adapted):
 
     def rebuilt(self) -> Any:
         return WithParameters(self.module, self.holding())
+
+
+def _unbound(module: Any) -> Any:
+    return module.clone(parent=None) if isinstance(module, nn.Module) else module
 
 
 def _is_box(item: Any) -> bool:

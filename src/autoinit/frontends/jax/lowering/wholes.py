@@ -66,3 +66,15 @@ def recurrent(call: Call) -> None:
     given = [call.reshaped(s, (1, entries, s.shape[-1])) for s in states if s is not None]
     call.emit("recurrent", [call.reshaped(x, (steps, entries, x.shape[-1])), *given, *weights], layers=1,
               bidirectional=False, batch_first=False, per_gate=True, **found.attrs)  # fmt: skip
+
+
+@whole("custom")
+def custom(call: Call) -> None:
+    """A layer or function with a rule of the user's own, with the values that its parameters have."""
+    found = call.step.whole
+    assert found is not None
+    own = found.attrs["own"]
+    given, held = found.operands[: own.inputs], found.operands[own.inputs :]
+    layer = own.layer([call.tracer.present(atom) for atom in held if atom is not None])
+    call.tracer.custom_node([call.reference(x) for x in given], call.outputs, found.label, call.step.call,
+                            rule=own.rule, owner=layer)  # fmt: skip
