@@ -57,6 +57,7 @@ class ConvShape:
         self.channels = x.shape[self.channel] // self.groups
         self.borders: list[Border] = []
         self.flat: list[Border] = []
+        self.along: list[Taps] = []
         self.taps = 1
         for k, axis in enumerate(self.spatial):
             low = a["padding"][k][0]
@@ -64,6 +65,7 @@ class ConvShape:
                 x.shape[axis], self.out_shape[axis], w_shape[self.w_spatial[k]], a["stride"][k], a["dilation"][k],
                 low, self.transposed,
             )  # fmt: skip
+            self.along.append(taps)
             self.borders.append(border(taps, x.profiles[axis]))
             self.flat.append(flat_border(taps))
             self.taps *= taps.kernel

@@ -130,6 +130,7 @@ def _statistic(
     K: Array, mean: float, shape: tuple[int, ...], axes: tuple[int, ...], centre: bool, V: Array | None
 ) -> tuple[float, float]:
     """The expected mean square over `axes`, and its relative variance."""
+    whole = K
     if centre:
         K, mean = K - averaged_over(K, axes, shape), 0.0
     level = float(K.flat[0])
@@ -137,7 +138,10 @@ def _statistic(
         return 0.0, 0.0
     C = K - mean * mean
     gained = (level * level + 2.0 * C * C + 4.0 * mean * mean * C) / level**2
-    gained = gained * (1.0 if V is None else 1.0 + np.maximum(V, 0.0)) - 1.0
+    if V is not None:  # known of x as it is: 2 (1 - rho^2)/(effective width) of places of correlation rho
+        before, after = (1.0 - np.square(np.clip(table / table.flat[0], -1.0, 1.0)) for table in (whole, K))
+        gained = gained * (1.0 + np.maximum(V, 0.0) * after / np.maximum(before, 1e-9))
+    gained = gained - 1.0
     return level, min(max(float(averaged_over(gained, axes, shape).flat[0]), 0.0), 1.0)
 
 
