@@ -114,7 +114,10 @@ def through_statistics(
         return Law(times(g.moments, 0.0))
     if l2:
         K_g, K_y = K_g / n, K_y * n
-    made = _projected(K_g, K_y, over, shape, centre) * ((1.0 + scatter) / (level + eps))
+    made = _projected(K_g, K_y, over, shape, centre)
+    if g.own is not None and not groups:  # g knows y: E[<g y>^2] is what E[y a(y)] makes of it
+        made = made - K_y * averaged_over(K_g * (felt(unit, g.own) - K_y), over, shape)
+    made = made * ((1.0 + scatter) / (level + eps))
     if groups:
         made = K_axes.merge(made, channel, (groups, inner))
     made.flat[0] = max(float(made.flat[0]), 0.0)
