@@ -56,6 +56,10 @@ def normalize(node: Node, back: Backward, g: Law) -> None:
         level = 1.0 if variance is None else max(variance.mean + eps, 1e-300)
         back.send(node.inputs[0], Law(times(g.moments, 1.0 / level), g.own))
         return
+    if x.volatility is not None and _by_feature(x, axes, groups):
+        other = K_axes.different(x.volatility, 1)
+        common = K_axes.of_both(other, other, 1)
+        x = x.but(volatility=common + back.scatter_of_rows(node.inputs[0], 1))
     law = through_statistics(x, unit, axes, centre, eps, g, l2, groups, channel)
     for axis in () if groups else range(1, x.ndim):
         levels = None if axis in axes else back.unlike(node.inputs[0], axis, axes)
@@ -125,8 +129,12 @@ def through_statistics(
     for axis, p in enumerate(x.profiles):
         if p is not None and axis not in axes and not (groups and axis == channel):
             moments = level_places(moments, axis, 1.0 / np.maximum(p, 1e-12))
-    feature = not groups and all(a not in axes for a in range(1, min(x.ndim, 2))) and x.ndim > 1 and 0 in axes
-    return Law(moments, g.own, divided=1.0 + scatter if feature else 0.0)
+    return Law(moments, g.own, divided=1.0 + scatter if _by_feature(x, axes, groups) else 0.0)
+
+
+def _by_feature(x: Signal, axes: tuple[int, ...], groups: int) -> bool:
+    """Each feature has a statistic of its own, over the batch: what axis 1 counts."""
+    return not groups and x.ndim > 1 and 1 not in axes and 0 in axes
 
 
 def _statistic(
