@@ -62,7 +62,7 @@ def normalize(node: Node, back: Backward, g: Law) -> None:
         x = x.but(volatility=common + back.scatter_of_rows(node.inputs[0], 1))
     law = through_statistics(x, unit, axes, centre, eps, g, l2, groups, channel)
     for axis in () if groups else range(1, x.ndim):
-        levels = None if axis in axes else back.unlike(node.inputs[0], axis, axes)
+        levels = None if axis in axes or x.profiles[axis] is not None else back.unlike(node.inputs[0], axis, axes)
         if levels is not None:  # places of unlike size, each with its own statistic
             law = replace(law, moments=level_places(law.moments, axis, float(np.mean(levels)) / levels))
     back.send(node.inputs[0], law)
