@@ -4,9 +4,10 @@ python -m benchmarks.gradients                              all models, 40 draws
 python -m benchmarks.gradients --models mlp_selu unet       some of them
 python -m benchmarks.gradients --markdown benchmarks/results/gradients.md --json benchmarks/results/gradients.json
 
-Every draw has weights and noise of its own, and N(0, 1) gradients at the outputs. What was found of a model is kept in
-a journal (one JSON line each), so that a run that was interrupted goes on where it was (after a change of the rules:
-`--again`), and the files are written anew after every model.
+Every draw has weights and noise of its own, and N(0, 1) gradients at the outputs. What was measured of a model is kept
+in a journal (one JSON line each), so that a run that was interrupted goes on where it was; predictions are made anew,
+and what was measured with other standard deviations of the weights is measured again. The files are written anew after
+every model.
 """
 
 from __future__ import annotations
@@ -44,18 +45,28 @@ FIRST_NOISE = 1000
 """Seed of the noise, and of the gradients at the outputs, of the first draw; its weights have seed 0."""
 
 
-def study(name: str, draws: int) -> dict[str, Any]:
+def study(name: str, draws: int, known: dict[str, dict[str, Any]], journal: Path) -> dict[str, Any]:
     """One model: measured over predicted for every weight."""
     begin = time.perf_counter()
     spec = MODELS[name]
     model, inputs = built(spec, 0), inputs_of(spec)
     plan = autoinit.plan(model, inputs, gradients=True, warn=False)
+    drawn_with = {p.name: p.std for p in plan.parameters}
+    if known.get(name, {}).get("drawn_with") != drawn_with:
+        known[name] = {"model": name, "draws": draws, "drawn_with": drawn_with, "runs": measured(plan, model, inputs, draws)}
+        with journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(known[name]) + "\n")
+    return {**judged(name, plan, known[name]["runs"]), "seconds": time.perf_counter() - begin}
+
+
+def measured(plan: autoinit.Plan, model: torch.nn.Module, inputs: Any, draws: int) -> list[dict[str, float]]:
+    """The mean square of every parameter's gradient, draw by draw."""
     runs = []
     for seed in range(draws):
         plan.apply(model, seed=seed, warn=False)
         args, kwargs = call_arguments(inputs)
         runs.append(gradients(model, args, kwargs, training=True, seed=FIRST_NOISE + seed))
-    return {**judged(name, plan, runs), "seconds": time.perf_counter() - begin}
+    return runs
 
 
 def judged(name: str, plan: autoinit.Plan, runs: list[dict[str, float]]) -> dict[str, Any]:
@@ -112,11 +123,11 @@ def worst(one: dict[str, Any]) -> tuple[str, str]:
 
 
 def kept(journal: Path, draws: int) -> dict[str, dict[str, Any]]:
-    """What a journal has of runs with so many draws."""
+    """What was measured with so many draws, as a journal has it."""
     if not journal.exists():
         return {}
     lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
-    return {one["model"]: one for one in lines if one["draws"] == draws}
+    return {one["model"]: one for one in lines if one["draws"] == draws and "runs" in one}
 
 
 def arguments() -> argparse.Namespace:
@@ -148,14 +159,12 @@ def main() -> int:
     names = options.models or [n for n in MODELS if not MODELS[n].heavy]
     known = {} if options.again else kept(options.journal, options.draws)
     options.journal.parent.mkdir(parents=True, exist_ok=True)
+    done: dict[str, dict[str, Any]] = {}
     for name in names:
-        if name not in known:
-            known[name] = study(name, options.draws)
-            with options.journal.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(known[name]) + "\n")
-        print(f"{name}: {known[name]['weights']} weights, {known[name]['seconds']:.0f} s", file=sys.stderr, flush=True)
-        write([known[n] for n in names if n in known], options)
-    table_of([known[n] for n in names]).show()
+        done[name] = study(name, options.draws, known, options.journal)
+        print(f"{name}: {done[name]['weights']} weights, {done[name]['seconds']:.0f} s", file=sys.stderr, flush=True)
+        write(list(done.values()), options)
+    table_of(list(done.values())).show()
     return 0
 
 

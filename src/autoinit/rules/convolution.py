@@ -30,7 +30,16 @@ def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | N
     fan is channels per group times the effective taps of each axis (`borders`), which accounts for borders and for
     the stride of a transposed convolution.
     """
-    plan = ConvShape(node, x)
+    return _convolved(node, ctx, x, bias, over_windows=False)
+
+
+def over_windows(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | None = None) -> Signal:
+    """The same with local variances averaged over windows (`core.signal.volatility`), as gradients need them."""
+    return _convolved(node, ctx, x, bias, over_windows=True)
+
+
+def _convolved(node: Node, ctx: Context, x: Signal, bias: Signal | None, over_windows: bool) -> Signal:
+    plan = ConvShape(node, x, over_windows)
     centred = ctx.centred(node, x)
     offset = centred.mean - x.mean
 
@@ -44,8 +53,8 @@ def conv(node: Node, ctx: Context, x: Signal, w: Signal | None, bias: Signal | N
 class ConvShape:
     """The geometry of one convolution call and its moment map."""
 
-    def __init__(self, node: Node, x: Signal) -> None:
-        a = node.attrs
+    def __init__(self, node: Node, x: Signal, over_windows: bool = False) -> None:
+        a, self.over_windows = node.attrs, over_windows
         self.batch, self.channel, *self.spatial = a["x_axes"]
         self.w_out, self.w_in, *self.w_spatial = a["w_axes"]
         self.out_shape = node.outputs[0].shape
@@ -57,6 +66,7 @@ class ConvShape:
         self.channels = x.shape[self.channel] // self.groups
         self.borders: list[Border] = []
         self.flat: list[Border] = []
+        self.along: list[Taps] = []
         self.taps = 1
         for k, axis in enumerate(self.spatial):
             low = a["padding"][k][0]
@@ -64,6 +74,7 @@ class ConvShape:
                 x.shape[axis], self.out_shape[axis], w_shape[self.w_spatial[k]], a["stride"][k], a["dilation"][k],
                 low, self.transposed,
             )  # fmt: skip
+            self.along.append(taps)
             self.borders.append(border(taps, x.profiles[axis]))
             self.flat.append(flat_border(taps))
             self.taps *= taps.kernel
@@ -97,7 +108,8 @@ class ConvShape:
         for b, axis in zip(self.borders, self.spatial, strict=True):
             profiles[axis] = b.profile
         taps = {axis: b.same for axis, b in zip(self.spatial, self.borders, strict=True)}
-        V = contracted(x, self.channel, self.channels, self.together, taps, rows_are_centred(w, self.w_out))
+        V = contracted(x, self.channel, self.channels, self.together, taps, rows_are_centred(w, self.w_out),
+                       self.over_windows)  # fmt: skip
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
             V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
         # Channels of different groups have no direction in common; taps at different places add their own.

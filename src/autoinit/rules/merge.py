@@ -16,7 +16,7 @@ from ..core.signal.broadcast import aligned
 from ..core.signal.masks import DEAD
 from ..core.signal.measured import from_array
 from ..core.signal.positive import sign_of, signed
-from ..core.signal.profiles import Array, Profiles
+from ..core.signal.profiles import Array, Profiles, profile_of
 from ..core.signal.signal import Signal, constant
 from .registry import Context, rule
 from .shape import moved, picked, reshaped
@@ -52,6 +52,20 @@ def concat(node: Node, ctx: Context, *parts: Signal) -> Signal:
     used = [k for k, p in enumerate(parts) if p.ndim == len(shape) and p.shape[axis] > 0]
     relations = ctx.relations(node)
     return concatenated([parts[k] for k in used], axis, shape, lambda i, j: relations.across(used[i], used[j], axis))
+
+
+def unlike_pieces(node: Node, ctx: Context, *parts: Signal) -> Signal:
+    """The same with the sizes of the pieces as a profile, as gradients need it where they know one piece alone.
+
+    Of sequences of features (rank 3) only: axes that count the features of images are contracted, and not followed.
+    """
+    made, axis, shape = concat(node, ctx, *parts), node.attrs["axis"], node.outputs[0].shape
+    pieces = [p for p in parts if p.ndim == len(shape)]
+    if len(shape) != 3 or axis == 2 or sum(p.shape[axis] for p in pieces) != shape[axis] or made.second <= 0.0:
+        return made
+    levels = [p.second * (np.ones(p.shape[axis]) if p.profiles[axis] is None else p.profiles[axis]) for p in pieces]
+    profile = profile_of(np.concatenate(levels))
+    return made.but(profiles=(*made.profiles[:axis], profile, *made.profiles[axis + 1 :]))
 
 
 def concatenated(parts: Sequence[Signal], axis: int, shape: tuple[int, ...], across: Across) -> Signal:

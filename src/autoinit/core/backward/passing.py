@@ -13,6 +13,7 @@ from ..gaussian.slopes import Slopes
 from ..graph.graph import Node, ParameterView, Reference, Value
 from ..graph.specs import spec_of
 from ..plan.weights import whole
+from ..signal import axes as K_axes
 from ..signal.axis_maps import averaged_over
 from ..signal.profiles import Array
 from ..signal.signal import HUGE, Signal, iid
@@ -37,6 +38,7 @@ class Backward:
         self._makers = {value.id: node for node in self.graph.nodes for value in node.outputs}
         self.chains = Chains(self._makers, run.signals, self.operand)
         self._wanted = self._above_parameters()
+        self._rows: dict[int, Array] = {}
 
     def result(self) -> Gradients:
         for value in self.graph.outputs:
@@ -126,6 +128,26 @@ class Backward:
             levels.append(np.full(x.shape[axis], level) if inner is None else inner)
         made = np.concatenate(levels)
         return np.maximum(made, 1e-12 * float(made.max())) if made.size == ref.shape[axis] and made.max() > 0 else None
+
+    def scatter_of_rows(self, ref: Reference, axis: int) -> Array:
+        """What the rows of weights before a tensor, one for each place of the axis, add to its volatility; the terms of
+        a sum have rows of their own."""
+        node = self._makers.get(ref.id) if isinstance(ref, Value) else None
+        x = self.run.signals.get(ref.id) if isinstance(ref, Value) else None
+        if x is None or ref is None:
+            return np.zeros(())
+        if ref.id not in self._rows:
+            terms = [] if node is None or node.attrs.get("fn") not in ("add", "sub") else node.inputs
+            known = [self.run.signals[t.id] for t in terms if isinstance(t, Value) and t.shape == ref.shape]
+            total = sum(u.variance for u in known)
+            if len(known) == 2 and len(terms) == 2 and total > 0.0:
+                found = sum((u.variance / total) ** 2 * self.scatter_of_rows(t, axis) for u, t in zip(known, terms, strict=True))
+            else:
+                V = np.zeros(x.K.shape) if x.volatility is None else np.maximum(x.volatility, 0.0)
+                same, other = K_axes.same(V, axis), K_axes.different(V, axis)
+                found = K_axes.of_both(np.maximum(same - other, 0.0), np.zeros_like(other), axis)
+            self._rows[ref.id] = np.asarray(found)
+        return self._rows[ref.id]
 
     def send(self, ref: Reference, law: Law | Signal) -> None:
         """A gradient for an operand; of one that was broadcast, it is summed up."""

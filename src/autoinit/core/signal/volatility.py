@@ -158,27 +158,37 @@ def contracted(
     shared: float = 1.0,
     taps: Mapping[int, float] | None = None,
     fixed_norm: bool = False,
+    over_windows: bool = False,
 ) -> Array:
     """V of a contraction of x over `features` entries of `axis`; the output feature takes the place of that axis.
 
     `shared` is the chance that two different output features read the same inputs (1/groups). A convolution also
     averages over `taps` places of some axes; squares at different places count as far as they are correlated.
     `fixed_norm`: every row of weights has the same length (standardised weights), which takes its 1/fan off.
+    `over_windows`: the local variances of the taps are averaged, too. Plans leave that out (their standard deviations
+    are published); gradients are divided by norms over many places, which feel it.
     """
     Q = square_covariance(x)
-    for place, k in (taps or {}).items():
-        same, different = K_axes.same(Q, place), K_axes.different(Q, place)
-        Q = K_axes.of_both(same / max(k, 1.0) + different * (1.0 - 1.0 / max(k, 1.0)), different, place)
+    Q = _over_window(Q, taps or {})
     features = max(features, 1.0)
     own = K_axes.same(Q, axis) / features
     common = np.zeros_like(own)
     V = x.volatility
     if V is not None:
+        V = _over_window(V, taps or {}) if over_windows else V
         common = K_axes.different(V, axis) * (1.0 - 1.0 / features)
         local = K_axes.same(V, axis)
         own = own * (1.0 + local) + local / features
     rows = _same_row(x, axis, 0.0 if fixed_norm else 1.0 / features) * over_taps(x, taps or {})
     return bounded(K_axes.of_both(common + own + rows, common + own * shared, axis))
+
+
+def _over_window(Q: Array, taps: Mapping[int, float]) -> Array:
+    """At one place, the mean over k taps of each axis; different places are as unlike as before."""
+    for place, k in taps.items():
+        same, different = K_axes.same(Q, place), K_axes.different(Q, place)
+        Q = K_axes.of_both(same / max(k, 1.0) + different * (1.0 - 1.0 / max(k, 1.0)), different, place)
+    return Q
 
 
 def _same_row(x: Signal, axis: int, inverse_features: float) -> Array:

@@ -33,6 +33,7 @@ from .stability import Deviations, stable_targets
 from .targets import Targets
 from .weights_in_the_making import Assignment, Derived, Recipe, combined, fresh
 
+Rule = Callable[..., Any]
 MOST_PASSES = 8
 SINCE_THE_WEIGHTS = "measured on samples of the real ops since the last weights"
 
@@ -107,7 +108,7 @@ class Propagation(Operands):
     ) -> None:  # fmt: skip
         super().__init__(graph, inputs, options, Decisions(graph, options, check, provisional))
         self.feeding, self.rules, self.check, self.training = feeding, rules, check, options.training
-        self.provisional, self.targets = provisional, targets
+        self.inputs, self.layouts, self.provisional, self.targets = inputs, layouts, provisional, targets
         self.tables, self.zeros = targets.tables, targets.zeros
         self.outcome = Outcome(self.signals, self.decisions, self.decisions.notes)
         self._once: dict[Hashable, Signal] = {}
@@ -130,6 +131,16 @@ class Propagation(Operands):
             self.step(node)
         self.decisions.settle()
         return self.outcome
+
+    def again(self, rules: dict[str, Rule]) -> Propagation:
+        """The weights as they were decided, carried through with other rules for some ops."""
+        table = RuleSet({**self.rules.table, **rules}, self.rules.project)
+        run = Propagation(self.graph, self.inputs, self.options, table, self.check, self.provisional, self.feeding,
+                          self.layouts, self.targets)  # fmt: skip
+        run.decisions.follow(self.decisions)
+        run.late_tables = dict(self.late_tables)
+        run.run()
+        return run
 
     def close(self) -> None:
         """Nobody asks any more: what knows each other goes, without a search for circles among all that was made."""

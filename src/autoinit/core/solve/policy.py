@@ -7,7 +7,7 @@ which scale makes a contraction come out at the target variance.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, prod, sqrt
 
 import numpy as np
@@ -52,6 +52,10 @@ class Decisions:
         """What was used as data before it was decided."""
         self.damaged: dict[str, int] = {}
         self._shared_noted: set[str] = set()
+
+    def follow(self, made: Decisions) -> None:
+        """Decide as others did."""
+        self.of, self._kept = {name: replace(d, parts=list(d.parts)) for name, d in made.of.items()}, dict(made._kept)
 
     def why_kept(self, name: str) -> str | None:
         """The reason why this parameter must stay as it is, or None if we may set it."""

@@ -42,8 +42,15 @@ def through_product(node: Node, back: Backward, names: list[str], out: str, g: L
 
 def cancelled(divided: float, fan: float, weight: bool) -> float:
     """A weight w before a norm of its output: |w|^2/s does not scatter by |w|^2, and the gradient of w has no part
-    along w."""
-    return 1.0 - 1.0 / max(fan, 2.0) if weight else max(divided - 2.0 / fan, 0.5) / divided
+    along w.
+
+    With s = w^T C w and t = 2 tr C^2 / (tr C)^2 its relative variance, E[|w|^2/s] = (1 + (t - 2/fan)/(1 - t)) of what
+    the means say: 1 for C = 1, t = 2/fan. E[1/s] alone would be 1 + t = `divided`.
+    """
+    if weight:
+        return 1.0 - 1.0 / max(fan, 2.0)
+    t = divided - 1.0
+    return max(1.0 + (t - 2.0 / fan) / (1.0 - min(t, 0.5)), 0.5) / divided
 
 
 def of_operand(slot: int, names: list[str], out: str, signals: list[Signal], g: Law) -> Law:

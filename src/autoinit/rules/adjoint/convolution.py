@@ -40,7 +40,13 @@ def _cancelled(node: Node, x: Signal, g: Law, weight: bool) -> float:
     if not g.divided:
         return 1.0
     plan = ConvShape(node, x)
-    return cancelled(g.divided, plan.channels * prod(b.same for b in plan.flat), weight)
+    return cancelled(g.divided, plan.channels * prod(_participating(taps) for taps in plan.along), weight)
+
+
+def _participating(taps: Taps) -> float:
+    """Taps that count: (sum a)^2 / sum a^2, tap d being live at a_d places."""
+    live = np.array([out.stop - out.start for out, _ in live_ranges(taps)], float)
+    return float(live.sum() ** 2 / (live @ live)) if live.size else 1.0
 
 
 def _to_input(node: Node, shape: tuple[int, ...], w: Signal, g: Signal) -> Signal:

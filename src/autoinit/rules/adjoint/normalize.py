@@ -56,9 +56,13 @@ def normalize(node: Node, back: Backward, g: Law) -> None:
         level = 1.0 if variance is None else max(variance.mean + eps, 1e-300)
         back.send(node.inputs[0], Law(times(g.moments, 1.0 / level), g.own))
         return
+    if x.volatility is not None and _by_feature(x, axes, groups):
+        other = K_axes.different(x.volatility, 1)
+        common = K_axes.of_both(other, other, 1)
+        x = x.but(volatility=common + back.scatter_of_rows(node.inputs[0], 1))
     law = through_statistics(x, unit, axes, centre, eps, g, l2, groups, channel)
     for axis in () if groups else range(1, x.ndim):
-        levels = None if axis in axes else back.unlike(node.inputs[0], axis, axes)
+        levels = None if axis in axes or x.profiles[axis] is not None else back.unlike(node.inputs[0], axis, axes)
         if levels is not None:  # places of unlike size, each with its own statistic
             law = replace(law, moments=level_places(law.moments, axis, float(np.mean(levels)) / levels))
     back.send(node.inputs[0], law)
@@ -114,7 +118,10 @@ def through_statistics(
         return Law(times(g.moments, 0.0))
     if l2:
         K_g, K_y = K_g / n, K_y * n
-    made = _projected(K_g, K_y, over, shape, centre) * ((1.0 + scatter) / (level + eps))
+    made = _projected(K_g, K_y, over, shape, centre)
+    if g.own is not None and not groups:  # g knows y: E[<g y>^2] is what E[y a(y)] makes of it
+        made = made - K_y * averaged_over(K_g * (felt(unit, g.own) - K_y), over, shape)
+    made = made * ((1.0 + scatter) / (level + eps))
     if groups:
         made = K_axes.merge(made, channel, (groups, inner))
     made.flat[0] = max(float(made.flat[0]), 0.0)
@@ -122,14 +129,19 @@ def through_statistics(
     for axis, p in enumerate(x.profiles):
         if p is not None and axis not in axes and not (groups and axis == channel):
             moments = level_places(moments, axis, 1.0 / np.maximum(p, 1e-12))
-    feature = not groups and all(a not in axes for a in range(1, min(x.ndim, 2))) and x.ndim > 1 and 0 in axes
-    return Law(moments, g.own, divided=1.0 + scatter if feature else 0.0)
+    return Law(moments, g.own, divided=1.0 + scatter if _by_feature(x, axes, groups) else 0.0)
+
+
+def _by_feature(x: Signal, axes: tuple[int, ...], groups: int) -> bool:
+    """Each feature has a statistic of its own, over the batch: what axis 1 counts."""
+    return not groups and x.ndim > 1 and 1 not in axes and 0 in axes
 
 
 def _statistic(
     K: Array, mean: float, shape: tuple[int, ...], axes: tuple[int, ...], centre: bool, V: Array | None
 ) -> tuple[float, float]:
     """The expected mean square over `axes`, and its relative variance."""
+    whole = K
     if centre:
         K, mean = K - averaged_over(K, axes, shape), 0.0
     level = float(K.flat[0])
@@ -137,7 +149,10 @@ def _statistic(
         return 0.0, 0.0
     C = K - mean * mean
     gained = (level * level + 2.0 * C * C + 4.0 * mean * mean * C) / level**2
-    gained = gained * (1.0 if V is None else 1.0 + np.maximum(V, 0.0)) - 1.0
+    if V is not None:  # known of x as it is: 2 (1 - rho^2)/(effective width) of places of correlation rho
+        before, after = (1.0 - np.square(np.clip(table / table.flat[0], -1.0, 1.0)) for table in (whole, K))
+        gained = gained * (1.0 + np.maximum(V, 0.0) * after / np.maximum(before, 1e-9))
+    gained = gained - 1.0
     return level, min(max(float(averaged_over(gained, axes, shape).flat[0]), 0.0), 1.0)
 
 

@@ -27,6 +27,7 @@ from ..normalize import by_own_statistics
 from .normalize import felt, through_statistics
 from .registry import adjoint
 
+STEP = 0.05
 FEW = 32
 """Points of the other term of a sum."""
 
@@ -78,7 +79,21 @@ def law_through(u: Signal, f: Expr, g: Law) -> Law:
         low, high = slopes.first**2, slopes.second
         share = (table - low) / (high - low) if high - low > 1e-12 * high else np.ones_like(table)
         table = first**2 + share * (second - first**2)
-    return Law(times(g.moments, table), Own.of(squares, amplitudes))
+    made = times(g.moments, table)
+    bend = _bend(slopes) if any(p is not None for p in source.profiles) else 0.0
+    for axis, p in enumerate(source.profiles):
+        if p is not None and bend:
+            made = level_places(made, axis, np.maximum(p, 1e-12) ** bend)
+    return Law(made, Own.of(squares, amplitudes))
+
+
+def _bend(slopes: Slopes) -> float:
+    """c with E[f'^2] ~ var^c: where the signal is small, by borders, slopes are those of a smaller variance."""
+    if slopes.var <= 0.0 or not slopes.second > 0.0:
+        return 0.0
+    wider = Slopes(slopes.f, slopes.inner, slopes.mean, slopes.var * (1.0 + STEP)).second
+    bend = float(np.log(max(wider, 1e-300) / slopes.second) / np.log1p(STEP))
+    return float(np.clip(bend, -3.0, 3.0)) if abs(bend) > 1e-3 else 0.0
 
 
 def _as_alike(source: Signal) -> Array:
