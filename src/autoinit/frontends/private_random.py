@@ -11,8 +11,7 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
@@ -24,14 +23,19 @@ Names = dict[str, Any]
 Function = Callable[..., Any]
 
 
-@dataclass(slots=True)
 class Sources:
-    """What one thread draws from."""
+    """What one thread draws from. `others`: functions in place of others, which are named by their id."""
 
-    python: random.Random
-    numpy: np.random.RandomState
-    others: dict[int, Function] = field(default_factory=dict)
-    """Functions in place of others, which are named by their id."""
+    def __init__(self, seed: int, others: dict[int, Function]) -> None:
+        self._seed, self.others = seed, others
+
+    @cached_property
+    def python(self) -> random.Random:
+        return random.Random(self._seed)
+
+    @cached_property
+    def numpy(self) -> np.random.RandomState:
+        return np.random.RandomState(self._seed % 2**32)
 
 
 class _Current(threading.local):
@@ -64,7 +68,7 @@ def private_random(
     own = {id(original): function for original, function in (others or {}).items()}
     opened: list[Names] = []
     try:
-        _current.sources = Sources(random.Random(seed), np.random.RandomState(seed % 2**32), own)
+        _current.sources = Sources(seed, own)
         table = {**replacements(), **{id(f): Redirected(f, _other(f)) for f in others or ()}}
         for names in (vars(random), vars(np.random), *namespaces):
             opened.append(names)
@@ -82,8 +86,12 @@ def _open(names: Names, table: Mapping[Any, Redirected]) -> None:
         _patched[id(names)] = (names, count + 1)
         if count:
             return
-        found = [(name, table.get(_key(v) if type(v) in _BOUND else id(v))) for name, v in list(names.items())]
-        names.update({name: made for name, made in found if made is not None})
+        found = {
+            name: table.get(_key(v))
+            for name, v in list(names.items())
+            if id(v) in table or (type(v) in _BOUND and (v.__self__ is _PYTHON or v.__self__ is _NUMPY))
+        }
+        names.update({name: made for name, made in found.items() if made is not None})
 
 
 def _close(names: Names) -> None:

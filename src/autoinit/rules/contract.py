@@ -56,7 +56,7 @@ def kept_cross(node: Node, ctx: Context, x: Signal, taps: float = 1.0) -> tuple[
 
 def is_fresh(w: Signal) -> bool:
     """Zero mean and uncorrelated entries: the closed form applies."""
-    return w.mean == 0.0 and not np.any(w.K[~within(w.shape)])
+    return w.mean == 0.0 and not np.count_nonzero(w.K[~within(w.shape)])
 
 
 class ByVariance:

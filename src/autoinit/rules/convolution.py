@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from ..core.graph.graph import Node
-from ..core.signal.axes import settle_singletons
+from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import averaged_over, placed, transform
 from ..core.signal.borders import Border, Taps, border, flat_border
 from ..core.signal.profiles import Array
@@ -93,16 +93,13 @@ class ConvShape:
 
     def through(self, x: Signal, w: Signal) -> Signal:
         K_w = w.K.transpose((self.w_out, self.w_in, *self.w_spatial))
-        K_x = np.moveaxis(x.K, [self.channel, *self.spatial], range(1 + len(self.spatial)))
-        total = self._tap_pattern(K_x, K_w, (0,) * len(self.spatial))
+        K = self._tap_pattern(x.K, K_w, (0,) * len(self.spatial))
         mean = 0.0
         if not is_fresh(w):
             for T in product((0, 1), repeat=len(self.spatial)):
                 if any(T):
-                    total = total + self._tap_pattern(K_x, K_w, T)
+                    K = K + self._tap_pattern(x.K, K_w, T)
             mean = x.mean * w.mean * self.channels * prod(b.same for b in self.borders)
-        # axes now: out channel, spatial..., rest of x in order
-        K = np.moveaxis(total, range(1 + len(self.spatial)), [self.channel, *self.spatial])
         profiles = list(x.profiles)
         profiles[self.channel] = None
         for b, axis in zip(self.borders, self.spatial, strict=True):
@@ -111,18 +108,20 @@ class ConvShape:
         V = contracted(x, self.channel, self.channels, self.together, taps, rows_are_centred(w, self.w_out),
                        self.over_windows)  # fmt: skip
         for axis in self.spatial:  # an axis that had one place has many now, or the other way round
-            V = settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
+            V = K_axes.settle_singletons(V, [n if a == axis else 2 for a, n in enumerate(self.out_shape)])
         # Channels of different groups have no direction in common; taps at different places add their own.
         deficiency = over_taps(x, taps) * (self.together / self.channels + x.deficiency)
         return Signal(self.out_shape, mean, K, profiles=tuple(profiles), deficiency=deficiency, volatility=V)
 
-    def _tap_pattern(self, K_x: Array, K_w: Array, T: tuple[int, ...]) -> Array:
+    def _tap_pattern(self, K: Array, K_w: Array, T: tuple[int, ...]) -> Array:
         """The part of the double sum in which the taps of each axis coincide (0) or differ (1).
 
         Two output channels of one group read the same channels, equal ones n times and different ones n (n - 1)
         times; those of different groups read different channels always.
         """
-        near, far = (self._over_taps(K_x[bit], T) for bit in (0, 1))
+        for axis, b, differ in zip(self.spatial, self.borders, T, strict=True):
+            K = transform(K, axis, b.matrix(differ))
+        near, far = K_axes.same(K, self.channel), K_axes.different(K, self.channel)
         n = self.channels
         own, other = ((n * K_w[(o, 0, *T)] * near + n * (n - 1) * K_w[(o, 1, *T)] * far) for o in (0, 1))
         if self.transposed:  # the weight's axis of inputs runs over all groups, that of outputs over one
@@ -130,12 +129,7 @@ class ConvShape:
             apart = n * n * (K_w[(0, 1, *T)] + (per_group - 1) * K_w[(1, 1, *T)]) / per_group
         else:
             apart = n * K_w[(1, 0, *T)] + n * (n - 1) * K_w[(1, 1, *T)]
-        return np.stack([own, self.together * other + (1 - self.together) * apart * far], axis=0)
-
-    def _over_taps(self, K: Array, T: tuple[int, ...]) -> Array:
-        for k, b in enumerate(self.borders):
-            K = transform(K, k, b.matrix(T[k]))
-        return K
+        return K_axes.of_both(own, self.together * other + (1 - self.together) * apart * far, self.channel)
 
 
 def rows_are_centred(w: Signal, out: int) -> bool:

@@ -23,10 +23,12 @@ where nu = 1 / sum_{T in A} w(T) (K_c(T)/K_c(0))^2 counts the independent entrie
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 from scipy import special
 
+from ..core.gaussian.functions import clamp
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import apart, at_same, averaged_over, levelled, placed, transform
@@ -115,7 +117,7 @@ def _normalised(
     K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...], centre: bool, eps: float, l2: bool
 ) -> tuple[float, Array, float]:
     """(mean, K) of the normalised array, and the factor that x - mean(x) is multiplied by."""
-    n = float(np.prod([shape[i] for i in axes])) if axes else 1.0
+    n = float(prod(shape[i] for i in axes))
     level = float(K.flat[0])
     if centre:
         K = K - averaged_over(K, axes, shape)
@@ -123,9 +125,10 @@ def _normalised(
     V = float(K.flat[0])
     if not _NOTHING * level < V:
         return 0.0, np.zeros_like(K), 0.0
-    nu = _degrees(K, mean, shape, axes)
+    axes = tuple(sorted(axes))
     over = tuple(shape[i] for i in axes)
     own = K[tuple(slice(None) if i in axes else 0 for i in range(K.ndim))]  # entries that differ within `axes` only
+    nu = _degrees(own, mean, over)
     unit = 1.0 if not l2 else V / max(n * V, eps * eps)
     if nu > _MANY:
         gain = unit / V if l2 else 1.0 / (V + eps)
@@ -161,37 +164,35 @@ def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float
     1/sqrt(a) = int exp(-a t) dt / sqrt(pi t) the new mean is int sqrt(n) m / (1 + 2 l t) phi(t) dt / sqrt(pi
     t).
     """
-    n = float(np.prod(shape)) if shape else 1.0
+    n = float(prod(shape))
     table = np.maximum(eigenvalues(C, shape), 0.0)
-    counts = np.ones(())
-    for size in shape:
-        counts = np.multiply.outer(counts, np.array([1.0, size - 1.0]))
-    spread, d = table.ravel()[:, None], counts.ravel()[:, None]
-    push = n * mean * mean
-    total = float(np.sum(spread * d)) + push
+    spread, d = table.ravel(), n * K_axes.shares(shape)
+    push, total = n * mean * mean, float(spread @ d) + n * mean * mean
     t = _RISING / total
-    grown = 1.0 + 2.0 * spread * t
-    phi = np.exp(-0.5 * np.sum(d * np.log(grown), axis=0) - push * t / grown[0] - n * eps * t)
-    step = _STEP
-    gains = n * (1.0 / grown) @ (phi * t) * step
-    new_mean = float(np.sum(np.sqrt(n / np.pi) * mean / grown[0] * phi * np.sqrt(t)) * step)
-    if push > 0.0 and table.flat[0] > 1e-12 * total:
-        # What is left of the constant part when its mean is taken out.
-        whole = n * float(np.sum((table.flat[0] / grown[0] + push / grown[0] ** 2) * phi * t) * step)
-        gains[0] = max(whole - n * new_mean * new_mean, 0.0) / table.flat[0]
-    return np.asarray(gains).reshape(table.shape), new_mean
+    grown = 1.0 + np.multiply.outer(2.0 * spread, t)
+    varies = spread > 0.0
+    log_phi = -0.5 * (d[varies] @ np.log(grown[varies])) - n * eps * t
+    if not push:
+        return (n * _STEP * (1.0 / grown) @ (np.exp(log_phi) * t)).reshape(table.shape), 0.0
+    phi = np.exp(log_phi - push * t / grown[0])
+    gains = n * _STEP * (1.0 / grown) @ (phi * t)
+    new_mean = float(np.sqrt(n / np.pi) * mean * _STEP * np.sum(phi / grown[0] * np.sqrt(t)))
+    if spread[0] > 1e-12 * total:  # what is left of the constant part when its mean is taken out
+        whole = n * _STEP * float(np.sum((spread[0] / grown[0] + push / grown[0] ** 2) * phi * t))
+        gains[0] = max(whole - n * new_mean * new_mean, 0.0) / spread[0]
+    return gains.reshape(table.shape), new_mean
 
 
-def _degrees(K: Array, mean: float, shape: Sequence[int], axes: tuple[int, ...]) -> float:
-    """nu = 2 E[s]^2 / Var[s] of the mean square s over `axes` of a Gaussian array."""
-    C = K - mean * mean
-    scatter = averaged_over(C * C + 2.0 * mean * mean * C, axes, shape).flat[0] / K.flat[0] ** 2
+def _degrees(K: Array, mean: float, shape: tuple[int, ...]) -> float:
+    """nu = 2 E[s]^2 / Var[s] of the mean square s of a Gaussian array."""
+    C = K.ravel() - mean * mean
+    scatter = K_axes.shares(shape) @ (C * C + 2.0 * mean * mean * C) / K.flat[0] ** 2
     return float(1.0 / max(scatter, 1e-12))
 
 
 def _shrinkage(rho: Array, nu: float) -> Array:
     """E[r] / rho of the module's text; 1 at rho = 1 and for many entries."""
-    square = np.clip(rho * rho, 0.0, 1.0)
+    square = clamp(rho * rho, 0.0, 1.0)
     if nu > 200.0:
         return np.asarray(1.0 - 0.5 * (1.0 - square) / nu)
     ratio = np.exp(2.0 * (special.gammaln(0.5 * (nu + 1.0)) - special.gammaln(0.5 * nu))) * 2.0 / nu

@@ -7,12 +7,13 @@ source, so that the same move of the same tensor is the same signal.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.graph.graph import Node
+from ..core.graph.graph import Node, Shape
 from ..core.signal import axes as K_axes
 from ..core.signal.axis_maps import copies, mapped_along
 from ..core.signal.broadcast import aligned
@@ -82,14 +83,15 @@ def reshaped(signal: Signal, shape: Sequence[int]) -> Signal:
     return moved(signal, ("reshape", shape), move)
 
 
-def matching_blocks(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+@lru_cache(maxsize=4096)
+def matching_blocks(old: Shape, new: Shape) -> tuple[tuple[Shape, Shape], ...]:
     """Cut both shapes into the finest consecutive blocks of equal product; axes of size 1 come and go alone."""
-    blocks: list[tuple[list[int], list[int]]] = []
+    blocks: list[tuple[Shape, Shape]] = []
     i = j = 0
     while i < len(old) or j < len(new):
         old_is_one, new_is_one = i < len(old) and old[i] == 1, j < len(new) and new[j] == 1
         if old_is_one != new_is_one:
-            blocks.append(([i], []) if old_is_one else ([], [j]))
+            blocks.append(((i,), ()) if old_is_one else ((), (j,)))
             i, j = i + old_is_one, j + new_is_one
             continue
         left, right = [i], [j]
@@ -98,12 +100,13 @@ def matching_blocks(old: Sequence[int], new: Sequence[int]) -> list[tuple[list[i
                 left.append(left[-1] + 1)
             else:
                 right.append(right[-1] + 1)
-        blocks.append((left, right))
+        blocks.append((tuple(left), tuple(right)))
         i, j = left[-1] + 1, right[-1] + 1
-    return blocks
+    return tuple(blocks)
 
 
-def refinement(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[int], list[int]] | None:
+@lru_cache(maxsize=4096)
+def refinement(old: Shape, new: Shape) -> tuple[Shape, Shape, Shape] | None:
     """The coarsest sizes that refine both shapes (of equal product), with how many of them make each old and new axis.
 
     (4, 256) and (16, 64) are refined by (4, 4, 64). None where the boundaries do not divide each other.
@@ -118,7 +121,7 @@ def refinement(old: Sequence[int], new: Sequence[int]) -> tuple[list[int], list[
         left[i], right[j] = left[i] // part, right[j] // part
         per_old[i], per_new[j] = per_old[i] + 1, per_new[j] + 1
         i, j = i + (left[i] == 1), j + (right[j] == 1)
-    return sizes, per_old, per_new
+    return tuple(sizes), tuple(per_old), tuple(per_new)
 
 
 def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
@@ -133,8 +136,8 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
         if not right:
             K = K_axes.same(K, at)
             continue
-        sizes, new = [start.shape[a] for a in left], [shape[a] for a in right]
-        parts, per_new = new, [1] * len(new)
+        sizes, new = tuple([start.shape[a] for a in left]), tuple([shape[a] for a in right])
+        parts, per_new = new, (1,) * len(new)
         refined = refinement(sizes, new) if left else None
         if refined is None:
             K = K_axes.split(K_axes.merge(K, at, sizes), at, len(new))
@@ -145,15 +148,17 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
         old = [start.profiles[a] for a in left]
         profiles += _reshape_profile(old, sizes, new)
         fine_profiles += _reshape_profile(old, sizes, parts)
-        fine_shape, lengths, at = fine_shape + parts, lengths + per_new, at + len(parts)
+        fine_shape += parts
+        lengths += per_new
+        at += len(parts)
     made = Signal(shape, x.mean, merged(K, fine_shape, lengths), profiles=tuple(profiles))
     if len(shape) < len(fine_shape) <= MOST_AXES:
         return finely(made, Signal(fine_shape, x.mean, K, profiles=tuple(fine_profiles)), lengths)
     return made
 
 
-def _reshape_profile(old: list[Array | None], sizes: list[int], new: list[int]) -> list[Array | None]:
-    if all(p is None for p in old):
+def _reshape_profile(old: list[Array | None], sizes: Shape, new: Shape) -> list[Array | None]:
+    if not any([p is not None for p in old]):
         return [None] * len(new)
     flat = np.ones(1)
     for p, n in zip(old, sizes, strict=True):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..gaussian.activations import FUNCTIONS
 from ..gaussian.expression import Expr, X, apply, evaluate
+from ..gaussian.functions import clamp
 from ..gaussian.integrals import cross_moments
 from ..signal.signal import Signal
 
@@ -43,7 +44,7 @@ def covariance_of_functions(f: Signal, g: Signal, sources: Array) -> Array:
     if spread <= 0.0:
         return np.zeros_like(sources)
     functions = of_standard(f.expr, u.mean, sqrt(u.variance)), of_standard(g.expr, v.mean, sqrt(v.variance))
-    rho = np.clip(sources / spread, -1.0, 1.0)
+    rho = clamp(sources / spread, -1.0, 1.0)
     return cross_moments(*functions, 0.0, 1.0, rho) - cross_moments(*functions, 0.0, 1.0, np.zeros(()))
 
 

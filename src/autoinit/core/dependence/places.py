@@ -168,14 +168,12 @@ class Places:
 
     def _again(self, node: Node, k: int, cut: Cut, axes: Sequence[int | None], needs: Sequence[Cut | None]) -> Signal:
         """The op on parts of its operands."""
-        signals: list[Signal | None] = []
-        for slot, need in enumerate(needs):
-            if need is not None:
-                signals.append(self.known[need])
-            elif slot in self.run.weights_of(node):
-                signals.append(None)
-            else:
-                signals.append(self._constant_part(node, slot, axes[slot], cut))
+        weights = self.run.weights_of(node)
+        signals = [
+            self.known[need] if need is not None
+            else None if slot in weights else self._constant_part(node, slot, axes[slot], cut)
+            for slot, need in enumerate(needs)
+        ]  # fmt: skip
         size = cut.stop - cut.start
         outputs = tuple(
             Value(-1, tuple(size if a == cut.axis else n for a, n in enumerate(v.shape))) for v in node.outputs

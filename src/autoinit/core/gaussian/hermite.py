@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .functions import Array
+from .functions import Array, clamp
 from .quadrature import MORE_HERMITE, Quadrature, legendre_panels
 
 _LEVELS, _LEVEL_WEIGHTS = legendre_panels((0.0, 1.0), 20)
@@ -51,7 +51,7 @@ class PairSeries:
             self.tails.append((float(rest * share), sign * degrees))
 
     def __call__(self, rho: Array) -> Array:
-        flat = np.clip(np.asarray(rho, dtype=np.float64).ravel(), -1.0, 1.0)
+        flat = clamp(np.asarray(rho, dtype=np.float64).ravel(), -1.0, 1.0)
         powers = np.empty((flat.size, self.coefficients.size))
         powers[:, 0] = 1.0
         powers[:, 1:] = flat[:, None]

@@ -16,7 +16,7 @@ from ..lazy import lazy
 from .activations import FUNCTIONS
 from .closed_forms import ClosedForm
 from .expression import Expr, evaluate, is_constant, split
-from .functions import Array
+from .functions import Array, clamp
 from .hermite import PairSeries, pair_series
 from .panels import panel_marks
 from .piecewise import PiecewiseLinear
@@ -79,8 +79,8 @@ class Analysis:
 
     def cross(self, cov: Array) -> Array:
         """E[u f(v)] = m E f + cov E f' at every covariance of u and v."""
-        clipped = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
-        return np.asarray(self.source_mean * self.mean + clipped * self.mean_slope)
+        inside = clamp(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
+        return np.asarray(self.source_mean * self.mean + inside * self.mean_slope)
 
     @lazy
     def slope(self) -> float:
@@ -118,7 +118,7 @@ class _ClosedAnalysis(Analysis):
         return mean, made, usable
 
     def pair(self, cov: Array) -> Array:
-        cov = np.clip(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
+        cov = clamp(np.asarray(cov, dtype=np.float64), -self.source_var, self.source_var)
         with np.errstate(all="ignore"):
             inner = self.form.pair(self.inner_mean, self.factor**2 * self.source_var, self.factor**2 * cov)
         if not np.isfinite(inner).all():
@@ -220,7 +220,7 @@ def analyse_callable(f: Function, mean: float, var: float, kinks: Sequence[float
 
 def cross_moments(f: Expr, g: Expr, mean: float, var: float, cov: Array) -> Array:
     """E[f(u)g(v)] for jointly Gaussian u and v of a common mean and variance, at every covariance of them."""
-    cov = np.clip(np.asarray(cov, dtype=np.float64), -var, var)
+    cov = clamp(np.asarray(cov, dtype=np.float64), -var, var)
     if f is g:
         return analyse(f, mean, var).pair(cov)
     for line, other in ((g.line, f), (f.line, g)):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from .functions import Array
+from .functions import Array, clamp
 from .quadrature import legendre_panels
 
 _FEW, _FEW_WEIGHTS = legendre_panels((0.0, 1.0), 12)
@@ -117,7 +117,7 @@ class PiecewiseLinear:
     def pair(self, mean: float, var: float, cov: Array) -> Array:
         """E[f(u)f(v)] for every covariance, by the formula at the head of this file."""
         std = math.sqrt(var)
-        rho = np.clip(np.asarray(cov, dtype=np.float64) / var, -1.0, 1.0)
+        rho = clamp(np.asarray(cov, dtype=np.float64) / var, -1.0, 1.0)
         first, second = self.moments(mean, std)
         places = [(k - mean) / std for k in self.breaks]
         bends = [(self.slopes[i + 1] - self.slopes[i]) * std for i in range(len(self.breaks))]

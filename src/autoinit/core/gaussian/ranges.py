@@ -14,7 +14,7 @@ import numpy as np
 
 from .activations import EVERYTHING, FUNCTIONS, Range
 from .expression import Expr, X, is_constant, nodes_below
-from .functions import Array
+from .functions import Array, clamp
 
 
 @lru_cache(maxsize=4096)
@@ -88,6 +88,6 @@ def inside(expr: Expr, mean: float, K: Array) -> tuple[float, Array]:
     if math.isfinite(low) and math.isfinite(high):
         second = min(second, (low + high) * mean - low * high)
     second = max(second, mean * mean)
-    made = np.clip(K, 2.0 * mean * mean - second, second)
+    made = clamp(K, 2.0 * mean * mean - second, second)
     made.flat[0] = second
     return mean, made

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import special
 
-from .functions import Array
+from .functions import Array, clamp
 
 _CACHE_SIZE = 4096
 _WIDE = 0.5  # from this standard deviation on the inner mean runs over the Gumbel variable
@@ -134,7 +134,7 @@ def pair_moments(n: float, variance: float, covs: Array) -> Array:
     slopes at both ends (within 1 %); beyond, by the integral over both rows.
     """
     _check(n, variance)
-    covs = np.clip(np.asarray(covs, dtype=np.float64), -variance, variance)
+    covs = clamp(np.asarray(covs, dtype=np.float64), -variance, variance)
     n, variance = float(n), float(variance)
     if n == 1.0 or variance == 0.0:
         return np.full(covs.shape, 1.0 / (n * n))
@@ -150,7 +150,7 @@ def flow_moments(n: float, variance: float, covs: Array) -> Array:
     (1−P₂)²/(n(n−1)) at c = 0 and `_flow` at c = variance, and a power of c/variance between.
     """
     _check(n, variance)
-    covs = np.clip(np.asarray(covs, dtype=np.float64), -variance, variance)
+    covs = clamp(np.asarray(covs, dtype=np.float64), -variance, variance)
     n, variance = float(n), float(variance)
     if n == 1.0:
         return np.zeros(covs.shape)

@@ -48,17 +48,21 @@ def merge(K: Array, axis: int, sizes: Sequence[int]) -> Array:
         return of_both(K, K, axis)
     if parts == 1:
         return K
-    table = K.reshape((*K.shape[:axis], 2**parts, *K.shape[axis + parts :]))
-    weights = np.ones(1)
+    table = K.reshape(2**axis, 2**parts, -1)
+    made = np.empty((2**axis, 2, table.shape[-1]))
+    made[:, 0], made[:, 1] = table[:, 0], _other_places(tuple(sizes)) @ table
+    return made.reshape(K.shape[parts - 1 :])
+
+
+@lru_cache(maxsize=4096)
+def _other_places(sizes: tuple[int, ...]) -> Array:
+    """The weights of `merge`; where there is no other place, all on the same one."""
+    made = np.ones(1)
     for n in sizes:
-        weights = np.multiply.outer(weights, np.array([1.0, n - 1.0])).ravel()
-    first = same(table, axis)
-    weights[0] = 0.0
-    total = float(weights.sum())
-    if total == 0.0:
-        return of_both(first, first, axis)
-    other = np.tensordot(table, weights / total, axes=([axis], [0]))
-    return of_both(first, other, axis)
+        made = np.multiply.outer(made, (1.0, n - 1.0)).ravel()
+    made[0] = 0.0
+    total = float(made.sum())
+    return made / total if total else np.eye(1, made.size)[0]
 
 
 def split(K: Array, axis: int, parts: int) -> Array:
@@ -68,9 +72,11 @@ def split(K: Array, axis: int, parts: int) -> Array:
     """
     if parts == 1:
         return K
-    first, other = same(K, axis), different(K, axis)
-    table = np.stack([first] + [other] * (2**parts - 1), axis=axis)
-    return table.reshape(K.shape[:axis] + (2,) * parts + K.shape[axis + 1 :])
+    pair = K.reshape(2**axis, 2, -1)
+    made = np.empty((2**axis, 2**parts, pair.shape[-1]))
+    made[:] = pair[:, 1:]
+    made[:, 0] = pair[:, 0]
+    return made.reshape((2,) * (K.ndim + parts - 1))
 
 
 @lru_cache(maxsize=4096)

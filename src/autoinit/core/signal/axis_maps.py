@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -138,21 +139,18 @@ def levelled(K: Array, axis: int, p: Array) -> Array:
 
 def transform(K: Array, axis: int, matrix: Array) -> Array:
     """Apply a 2 x 2 matrix to the (same, different) pair of one axis."""
-    pair = K.reshape(2**axis, 2, -1)
-    made = np.empty_like(pair)
-    made[:, 0] = matrix[0, 0] * pair[:, 0] + matrix[0, 1] * pair[:, 1]
-    made[:, 1] = matrix[1, 0] * pair[:, 0] + matrix[1, 1] * pair[:, 1]
-    return made.reshape(K.shape)
+    return np.asarray(matrix @ K.reshape(2**axis, 2, -1)).reshape(K.shape)
 
 
 def averaged_over(K: Array, axes: Sequence[int], shape: Sequence[int]) -> Array:
     """K of the mean over `axes`, these kept as axes of size 1."""
+    sizes, made = list(K.shape), np.empty(K.shape)
     for axis in axes:
-        n, pair = shape[axis], K.reshape(2**axis, 2, -1)
-        made = np.empty_like(pair)
-        made[:] = pair[:, :1] / n + pair[:, 1:] * (1.0 - 1.0 / n)
-        K = made.reshape(K.shape)
-    return K
+        share = 1.0 / shape[axis]
+        K = np.array((share, 1.0 - share)) @ K.reshape(prod(sizes[:axis]), 2, -1)
+        sizes[axis] = 1
+    made[...] = K.reshape(sizes)
+    return made
 
 
 def at_same(K: Array, axes: Sequence[int]) -> Array:

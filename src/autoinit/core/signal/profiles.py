@@ -22,7 +22,7 @@ def bent_profiles(K: Array, profiles: Profiles, slope: float) -> tuple[Array, Pr
     """
     if abs(slope - 1.0) < 1e-9:
         return K, profiles
-    slope = float(np.clip(slope, 0.0, 4.0))
+    slope = min(max(slope, 0.0), 4.0)
     factor = 1.0
     bent: list[Array | None] = []
     for p in profiles:

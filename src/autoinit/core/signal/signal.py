@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..gaussian.expression import Expr, X, apply
+from ..gaussian.functions import clamp
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import inside
 from .axes import settle_singletons, shares
@@ -100,7 +101,7 @@ class Signal:
         placed: PerPlace | None = None,
         function_of: tuple[Signal, Expr] | None = None,
     ) -> None:
-        self.shape = tuple(int(n) for n in shape)
+        self.shape = tuple(map(int, shape))
         self._mean: float | None = float(mean)
         self._K: Array | None = settle_singletons(np.asarray(K, float).reshape((2,) * len(self.shape)), self.shape)
         self.profiles: Profiles = profiles if profiles is not None else (None,) * len(self.shape)
@@ -167,7 +168,7 @@ class Signal:
         source = self.source
         mean, second = source.mean, float(K.flat[0])
         made = np.asarray(analysis.pair(K.ravel() - mean * mean), float).reshape(K.shape)
-        made = np.clip(made, -analysis.second, analysis.second)
+        made = clamp(made, -analysis.second, analysis.second)
         first, own = float(analysis.mean), float(analysis.second)
         if isinstance(analysis, ShapedAnalysis):
             shaken = analysis.shaken()
@@ -314,8 +315,9 @@ class Signal:
 
     def having(self, mean: float, K: Array) -> Signal:
         """A source of these moments, with the levels and the scatter of this signal."""
-        return Signal(self.shape, mean, K, profiles=self.profiles, deficiency=self.deficiency,
-                      volatility=self.volatility)  # fmt: skip
+        made = Signal(self.shape, mean, K, profiles=self.profiles, deficiency=self.deficiency)
+        made._volatility = self.volatility
+        return made
 
     def materialised(self) -> Signal:
         """The same moments as a fresh Gaussian source."""
@@ -339,7 +341,8 @@ def _linear_share(source: Signal, expr: Expr) -> float:
 
 def sound(mean: float, K: Array) -> bool:
     """Numbers that arithmetic can go on with."""
-    return abs(mean) < HUGE and bool((np.abs(K) <= HUGE).all())
+    flat = K.ravel()
+    return abs(mean) < HUGE and (bool(flat.dot(flat) < HUGE) or bool((np.abs(K) <= HUGE).all()))  # the first is quick
 
 
 def iid(shape: Sequence[int], mean: float = 0.0, variance: float = 1.0) -> Signal:

@@ -25,12 +25,13 @@ of x a covariance with few directions), so V'(S) of the same feature gains 2 (1 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isfinite, log1p, log10, sqrt
+from math import floor, isfinite, log1p, log10, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..gaussian.expression import Expr, apply
+from ..gaussian.functions import clamp
 from ..gaussian.integrals import analyse
 from ..gaussian.ranges import bounded as in_range
 from . import axes as K_axes
@@ -49,19 +50,19 @@ LARGEST = 30.0
 
 def sound_volatility(V: Array | None) -> Array | None:
     """V(0) = Var r / E[r]² is not negative, -V(S) not larger than it (Cauchy-Schwarz), and 1 + V(S) positive."""
-    if V is None or not isfinite(V.sum()):
+    if V is None:
         return None
-    lowest = -min(max(float(V.flat[0]), 0.0), 0.9)
-    return np.asarray(np.minimum(np.maximum(V, lowest), LARGEST))
+    flat = V.ravel()
+    return clamp(V, -min(max(float(flat[0]), 0.0), 0.9), LARGEST) if isfinite(flat.dot(flat)) else None
 
 
 def bounded(V: Array) -> Array:
-    return np.asarray(np.minimum(np.maximum(V, -0.9), LARGEST))
+    return clamp(V, -0.9, LARGEST)
 
 
 def function_volatility(V: Array, slope: float) -> Array:
     """V of f(x) with E[f^2] ~ r^slope: (1 + V)^(slope^2) - 1."""
-    slope = float(np.clip(slope, 0.0, 3.0))
+    slope = min(max(slope, 0.0), 3.0)
     return bounded((1.0 + V) ** (slope * slope) - 1.0)
 
 
@@ -94,16 +95,16 @@ def _mixed(
     what is left of the covariances counts as much as what is left of the variance. No rare draw makes these means.
     """
     at, own = moments
-    V = np.clip(V, -0.9, OF_ONE)
+    V = clamp(V, -0.9, OF_ONE)
     s = float(np.log1p(V.flat[0]))
     if s <= 1e-6:
         return at, own, K
     laws = [analyse(expr, mean, max(variance, 0.0) * float(part)) for part in np.exp(-s / 2 + np.sqrt(s) * _G)]
     first, linear, curved = (float(c) for c in _COEFFICIENTS @ [float(law.mean) for law in laws])
     second = float(_COEFFICIENTS[0] @ [float(law.second) for law in laws])
-    q = np.clip(np.log1p(V) / s, -1.0, 1.0)
+    q = clamp(np.log1p(V) / s, -1.0, 1.0)
     left = (second - first * first - linear**2 - curved**2) / max(own - at * at, 1e-300)
-    K = first * first + (K - at * at) * float(np.clip(left, 0.0, 1.0)) + linear**2 * q + curved**2 * q * q
+    K = first * first + (K - at * at) * min(max(left, 0.0), 1.0) + linear**2 * q + curved**2 * q * q
     return first, second, K
 
 
@@ -113,8 +114,8 @@ _COEFFICIENTS = np.array([np.ones(3), _G, (_G * _G - 1.0) / np.sqrt(2.0)]) * np.
 
 def moments_shifted(mean: float, K: Array, V: Array, mean_power: float) -> tuple[float, Array]:
     """Mean and K of f(x) under volatility V, where E f ~ r^mean_power."""
-    b = float(np.clip(mean_power, -3.0, 3.0))
-    V = np.clip(V, -0.9, TRUSTED)
+    b = min(max(mean_power, -3.0), 3.0)
+    V = clamp(V, -0.9, TRUSTED)
     base = 1.0 + float(V.flat[0])
     shift = mean * mean * (base ** (b * (b - 1)) * (1.0 + V) ** (b * b) - 1.0)
     return mean * base ** (b * (b - 1) / 2), K + shift
@@ -128,7 +129,7 @@ def square_covariance(x: Signal) -> Array:
     """
     if x.expr.line is not None or x.source.K.shape != x.K.shape:
         level = max(x.second, 1e-300)
-        c = np.clip(x.covariance / level, -1.0, 1.0)
+        c = clamp(x.covariance / level, -1.0, 1.0)
         return np.asarray(4 * min(x.mean**2 / level, 1.0) * c + 2 * c * c)
     source = x.source
     variance = source.variance
@@ -142,13 +143,13 @@ def square_covariance(x: Signal) -> Array:
     pairs = np.asarray(squared.pair((source.covariance / variance * rounded).ravel()), float).reshape(x.K.shape)
     Q = pairs / squared.mean / squared.mean - 1.0
     Q.flat[0] = squared.second / squared.mean / squared.mean - 1.0
-    return np.clip(Q, -1.0, LARGEST)
+    return clamp(Q, -1.0, LARGEST)
 
 
 def _two_digits(value: float) -> float:
     if value == 0.0:
         return 0.0
-    return round(value, 1 - int(np.floor(log10(abs(value)))))
+    return round(value, 1 - floor(log10(abs(value))))
 
 
 def contracted(
@@ -193,7 +194,7 @@ def _over_window(Q: Array, taps: Mapping[int, float]) -> Array:
 
 def _same_row(x: Signal, axis: int, inverse_features: float) -> Array:
     """2 Var(rho) of two places that one row of weights reads: 2 (1 - rho^2)/(effective width)."""
-    rho = np.clip(K_axes.same(x.K, axis) / max(x.second, 1e-300), -1.0, 1.0)  # rounding may leave K(S) alone
+    rho = clamp(K_axes.same(x.K, axis) / max(x.second, 1e-300), -1.0, 1.0)  # rounding may leave K(S) alone
     return np.asarray(2.0 * np.maximum(1.0 - rho * rho, 0.0) * (inverse_features + x.deficiency))
 
 
@@ -242,7 +243,7 @@ def scatter(x: Signal) -> float:
     """Standard deviation of the log of the variance measured over the whole tensor, from draw to draw."""
     if x.second <= 0 or 0 in x.shape:
         return 0.0
-    c = np.clip(x.covariance / x.second, -1.0, 1.0)
+    c = clamp(x.covariance / x.second, -1.0, 1.0)
     total = 2 * c * c
     if x.volatility is not None:
         total = (1.0 + total) * (1.0 + x.volatility) - 1.0

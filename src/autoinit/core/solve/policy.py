@@ -12,7 +12,7 @@ from math import isfinite, prod, sqrt
 
 import numpy as np
 
-from ..graph.graph import Graph, ParameterView
+from ..graph.graph import Graph, Parameter, ParameterView
 from ..graph.roles import GAIN
 from ..options import Options
 from ..plan.check import outputs_of, repeats
@@ -41,6 +41,7 @@ class Decisions:
         """(node, kind, message)"""
         self.of: dict[str, Decision] = {name: Decision(p) for name, p in graph.parameters.items()}
         self._kept: dict[str, str | None] = {}
+        self._staying = {name: self._why_staying(p) for name, p in graph.parameters.items()}
         self._measured: dict[ParameterView, Signal] = {}
         self._regions: dict[ParameterView, Block] = {}
         self.assumed: set[str] = set()
@@ -66,7 +67,9 @@ class Decisions:
 
     def must_stay(self, name: str) -> str | None:
         """Why this parameter is not ours to write, whatever its values; None if it is ours."""
-        parameter = self.graph.parameters[name]
+        return self._staying[name]
+
+    def _why_staying(self, parameter: Parameter) -> str | None:
         if self.check:
             return "checked as it is"
         if not parameter.trainable:
@@ -94,7 +97,8 @@ class Decisions:
 
     def measured(self, view: ParameterView, unknown: float) -> Signal:
         """Moments of a parameter as it is; without values (meta device) it counts as `unknown`."""
-        if view not in self._measured:
+        found = self._measured.get(view)
+        if found is None:
             values = self.graph.parameters[view.name].read(view)
             if values is None:
                 self.assumed.add(view.name)
@@ -108,13 +112,15 @@ class Decisions:
             if found.shape != view.shape:  # a part of the rows of a very large one
                 found = Signal(view.shape, found.mean, found.K)
             self._measured[view] = found
-        return self._measured[view]
+        return found
 
     def region(self, view: ParameterView) -> Block:
-        if view not in self._regions:
+        found = self._regions.get(view)
+        if found is None:
             shape = self.graph.parameters[view.name].shape
-            self._regions[view] = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
-        return self._regions[view]
+            found = (None if view.whole else block(view, shape)) or tuple((0, n) for n in shape)
+            self._regions[view] = found
+        return found
 
     def scale(self, view: ParameterView) -> float | None:
         """The scale decided for this region, if any."""

@@ -10,14 +10,12 @@ from typing import NamedTuple
 from ..graph.graph import Node, ParameterView
 from ..graph.roles import GATES
 from ..graph.specs import spec_of
-from ..graph.specs.spec import Role
 from ..plan.weights import Part
 
 
 def cell_slots(node: Node) -> range:
     """The operands of a recurrent node that are parameters of its cells; of any other node none."""
-    carries = any(operand.role is Role.STATES for operand in spec_of(node.op).operands)
-    return range(1 + int(node.attrs.get("states", 0)), len(node.inputs)) if carries else range(0)
+    return range(1 + int(node.attrs.get("states", 0)), len(node.inputs)) if spec_of(node.op).carries else range(0)
 
 
 class CellSlots(NamedTuple):

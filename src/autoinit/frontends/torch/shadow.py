@@ -49,6 +49,8 @@ ATOMS = frozenset({
     torch.memory_format,
 })  # fmt: skip
 
+CONTAINERS = frozenset({dict, OrderedDict, set})
+
 COPIED_HERE = ("torch.nn.utils", "torch.nn.modules")
 """Objects of torch that belong to modules (hooks of norms and of pruning); its other ones are shared."""
 STANDARD = (Namespace, types.SimpleNamespace)
@@ -77,7 +79,7 @@ class Shadow:
     def of(self, value: Any) -> Any:
         """What stands in the shadow for something of the model's."""
         cls = type(value)
-        if cls in ATOMS:
+        if cls in ATOMS or (cls is tuple and ATOMS.issuperset(map(type, value))):
             return value
         found = self._made.get(id(value))
         if found is not None:
@@ -125,11 +127,10 @@ class Shadow:
         if attributes is not None:
             names = made.__dict__
             known, originals = self._made, self._originals
-            for name, value in list(attributes.items()):
+            names.update(attributes)
+            for name, value in [item for item in attributes.items() if type(item[1]) not in ATOMS]:
                 cls = type(value)
-                if cls in ATOMS:
-                    names[name] = value
-                elif (cls is dict or cls is OrderedDict) and not value and id(value) not in known:  # mostly of hooks
+                if cls in CONTAINERS and not value and id(value) not in known:  # mostly of hooks
                     names[name] = known[id(value)] = cls()
                     originals.append(value)
                 else:
@@ -161,8 +162,12 @@ class Shadow:
 
     def _dict(self, value: Any) -> Any:
         cls = type(value)
-        if not value and (cls is dict or cls is OrderedDict):
+        if cls in CONTAINERS and not value:
             return cls()
+        if cls is dict:
+            made = self._remember(value, {})
+            items = list(value.items())
+            return self._within(value, lambda: made.update([(self.of(k), self.of(v)) for k, v in items]) or made)
         base: Any = next(b for b in (OrderedDict, defaultdict, dict) if isinstance(value, b))
         made = base.__new__(type(value))
         if base is defaultdict:

@@ -134,6 +134,8 @@ class OpSpec:
     mask: tuple[int, ...] = field(init=False)
     indexed: bool = field(init=False)
     """Indices choose what comes out."""
+    carries: bool = field(init=False)
+    """Hands states on, from one place of an axis to the next."""
     needed: frozenset[int] = field(init=False)
     """Slots that must hold something."""
     most: float = field(init=False)
@@ -148,6 +150,7 @@ class OpSpec:
         facts = {
             "weights": slots[Role.WEIGHT], "gains": slots[Role.GAIN], "mask": slots[Role.MASK],
             "bias": next(iter(slots[Role.BIAS]), None), "indexed": bool(slots[Role.INDEX]),
+            "carries": any(operand.role is Role.STATES for operand in self.operands),
             "needed": frozenset(k for k, operand in single if not operand.optional),
             "most": len(single) if len(single) == len(self.operands) else float("inf"),
             "required": frozenset(a.name for a in self.attributes if a.default is REQUIRED),
