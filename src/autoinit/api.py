@@ -132,8 +132,8 @@ def plan(model: Any, inputs: Any = None, *, params: Any = None, **options: Unpac
         layer; "depth": 1/n of that, at the last weight of a branch that has a norm, or spread over its weights; "zero":
         nothing, the last weight, or the gain of the norm that a branch ends in, begins at zero.
     tables: parameters that are added to the signal (learned positions): "kept" (default), or "matched" to the size of
-        what they are added to. "scaled": besides, where a table has more rows than columns, what is looked up gets
-        columns/rows of the variance.
+        what they are added to. "scaled": besides, where a table has more rows than columns, what is looked up has
+        the deviation columns/rows.
     seed: for drawing the weights.
     training: analyse in training mode (default) or evaluation mode.
     skip, only: name patterns ("head.*") of parameters to leave alone, or to restrict everything to.

@@ -111,11 +111,11 @@ def test_tied_tokens_decide() -> None:
 
 
 @pytest.mark.parametrize("variance", [1.0, 0.25])
-@pytest.mark.parametrize(("rows", "share"), [(256, 0.25), (64, 1.0), (20, 1.0)])
+@pytest.mark.parametrize(("rows", "share"), [(256, 0.25), (65, 64 / 65), (64, 1.0), (20, 1.0)])
 def test_many_rows_in_few_columns(rows: int, share: float, variance: float) -> None:
     plan = autoinit.plan(Words(False, rows=rows), IDS, warn=False, tables="scaled", variance=variance)
     tokens = plan["tokens.weight"].std
-    assert tokens == pytest.approx((share * variance) ** 0.5, rel=1e-6)
+    assert tokens == pytest.approx(share * variance**0.5, rel=1e-6)
     assert plan["positions.weight"].std == pytest.approx(tokens, rel=1e-6)
 
 

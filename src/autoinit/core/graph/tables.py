@@ -68,12 +68,12 @@ def added_tables(graph: Graph, feeding: Feeding, tied: set[str]) -> list[Table]:
 
 
 def looked_up(graph: Graph, feeding: Feeding) -> Iterator[tuple[int, float]]:
-    """Calls that look rows up in a table of more rows than columns, but for logits, and columns/rows."""
+    """Calls that look rows up in a table of more rows than columns, but for logits, and (columns/rows)^2."""
     walk = Walk(graph, feeding)
     for index, node in enumerate(graph.nodes):
         table = node.inputs[0] if spec_of(node.op).looks_up else None
         if table is not None and table.shape[0] > table.shape[-1] and not walk.to_shares(node):
-            yield index, table.shape[-1] / table.shape[0]
+            yield index, (table.shape[-1] / table.shape[0]) ** 2
 
 
 def _terms(index: int, node: Node, sums: dict[int, list[_Term]]) -> list[_Term]:

@@ -348,10 +348,14 @@ class Propagation(Operands):
                 self.outcome.weight_nodes[table.call] = self.wanted(table) or float("nan")
 
     def _expect_of_branches(self) -> None:
-        """Weights in residual branches may be as small as their share, and others as large as is stable."""
+        """Weights in residual branches may be as small as their share, and others as large as is stable; tables have
+        their share, or the size of what they are added to."""
         for index in self.outcome.weight_nodes:
-            signal = self.signals.get(self.graph.nodes[index].outputs[0].id)
-            target = None if signal is None else self.targets.as_good(index, signal.second)
+            node = self.graph.nodes[index]
+            signal, ref = self.signals.get(node.outputs[0].id), node.inputs[0]
+            table = self.tables.get(ref.name) if isinstance(ref, ParameterView) and spec_of(node.op).looks_up else None
+            matched = None if table is None or table.by_tied else self.wanted(table)
+            target = None if signal is None else self.targets.as_good(index, signal.second, matched)
             if target is not None:
                 self.outcome.weight_nodes[index] = target
 

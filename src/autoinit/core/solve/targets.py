@@ -6,9 +6,9 @@ norm on its way gets 1/n at its last weight; the scale of one without any norm i
 which gets n^(-k/m), so that no single one is small. What the branch is multiplied with afterwards counts. With
 `residual="zero"` the last weights, or the gains of the norms that a branch ends in, begin at zero.
 
-With `tables="scaled"` what is looked up among n rows of d entries gets d/n of it if that is less than one. Up to d
-random rows can be told apart by the next layer as they are. More overlap, so that rows have to be learned: an optimizer
-whose steps have one size (Adam) moves a row by its rate each time that it is met, which large rows do not feel.
+With `tables="scaled"` what is looked up among n rows of d entries, n > d, has the deviation d/n. Up to d random rows
+can be told apart by the next layer as they are. More overlap, so that rows have to be learned: an optimizer whose steps
+have one size (Adam) moves a row each time that it is met, one nth of the time, and a row is as large as it can move.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Targets:
         self.tied = tied_tables(graph)
         """Tables that a projection decides."""
         added, matched = added_tables(graph, feeding, self.tied), options.tables != "kept"
-        self.tables: dict[str, Table] = {table.name: table for table in added if matched or table.by_tied}
+        self.tables: dict[str, Table] = {table.name: table for table in added if matched or check or table.by_tied}
         self.stable: dict[int, float] = {}
         """What stands for "stable", by call; 1 elsewhere."""
         self._shares: dict[int, tuple[float, tuple[ParameterView, ...]]] = {}
@@ -66,12 +66,14 @@ class Targets:
             share /= max(measured(gain).second, 1e-12)
         return self.variance(names, node) * min(share, 1.0)
 
-    def as_good(self, node: int, second: float) -> float | None:
-        """Of a weight as it is: all from its share to the whole, or what is stable, is right; None elsewhere."""
-        if not second > 0.0 or not (node in self._shares or node in self.stable):
+    def as_good(self, node: int, second: float, matched: float | None = None) -> float | None:
+        """Of a weight as it is: all from its share, or what it is matched to, to the whole, or what is stable, is
+        right; None where there is only one size."""
+        if not second > 0.0 or not (node in self._shares or node in self.stable or matched is not None):
             return None
         share, _ = self._shares.get(node, (1.0, ()))
-        return min(max(second, self.variance(()) * min(share, 1.0)), self.variance((), node))
+        least, most = self.variance(()) * min(share, 1.0), self.variance((), node)
+        return min(max(second, min(least, matched or least)), max(most, matched or most))
 
     @property
     def wants_stable(self) -> bool:
