@@ -127,7 +127,8 @@ def test_errors_speak_the_language_of_the_command_line(here):
     assert "to fix:   --variance 1.0" in found.stderr
     found = run("plan", "nets_here.py:small", "-i", "16", "--max-ops", "1")
     assert "--max-ops" in found.stderr and "max_ops" not in found.stderr
-    assert "--input 3x224x224" in run("plan", "nets_here.py:small").stderr
+    found = run("plan", "nets_here.py:small").stderr
+    assert "--input 3x224x224" in found and "mask=1x64:mean=0.5,variance=0.25" in found
 
 
 @pytest.mark.parametrize(

@@ -293,6 +293,32 @@ def test_nothing_is_cut_off(show: Open, width: int) -> None:
     assert len(wide) == 2 and max(wide) <= width
 
 
+def test_long_texts_have_the_room_that_is_there(show: Open) -> None:
+    """Of 1280 px, and no more than that where all columns are filled."""
+    cut = "all => all.filter(c => c.scrollWidth > c.clientWidth).map(c => c.textContent)"
+    plan = made_plan(6)
+    plan.tensors[2].op, plan.tensors[3].shape = "aten.scaled_dot_product_attention", [1, 32, 4, 3, 16, 64]
+    assert show(plan, size=(1280, 900)).eval_on_selector_all("#table td", cut) == []
+    real = Measurement(plan, [Row(t, t.mean, t.tensor_variance) for t in plan.tensors])
+    full = show(plan, size=(1280, 900), default=checked(made_plan(6)), measured=real)
+    assert full.eval_on_selector("#table", "box => box.scrollWidth - box.clientWidth") <= 0
+
+
+def test_scatter_of_layers_with_nothing_in_common_is_a_bar_each(show: Open) -> None:
+    apart, together = made_plan(6), made_plan(6)
+    for plan in (apart, together):
+        for k, layer in enumerate(plan.weight_layers):
+            layer.scatter = 0.2
+            if plan is apart:
+                layer.tensor_variance = (1.0, 0.01)[k % 2]
+    paths = []
+    for plan in (apart, together):
+        page = show(plan)
+        page.click('#which [data-value="layers"]')
+        paths.append(page.get_attribute("#signal path.spread", "d").count("M"))
+    assert paths == [6, 1]
+
+
 def test_two_thousand_layers(show: Open) -> None:
     plan = made_plan(2000, growth=0.9995)
     real = Measurement(plan, [Row(t, t.mean, t.tensor_variance) for t in plan.tensors])

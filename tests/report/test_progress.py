@@ -77,7 +77,7 @@ def test_a_terminal_sees_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "SILENT", 0.0)
     autoinit.plan(net(), (4, 8))
-    assert "autoinit: following the model, 1 ops" in stream.getvalue() and stream.getvalue().endswith(CLEAR)
+    assert "autoinit: following the model, 1 op," in stream.getvalue() and stream.getvalue().endswith(CLEAR)
 
 
 def test_it_is_taken_away_after_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,9 +96,9 @@ def _in_our_words(error: AutoInitError) -> list[str]:
     """The four parts: where and what, received, how to mend it."""
     first, *rest = str(error).splitlines()
     if isinstance(error, InputError) and error.where != "--input":
-        first = f"--input: {error.why}"
-        rest = [line for line in rest if "to fix:" not in line] + [f"  to fix:   {EXAMPLES}"]
-    elif isinstance(error, OptionError):
+        others = [line for line in rest if "to fix:" not in line]
+        return [f"autoinit: --input: {error.why}", *others, f"  to fix:   {EXAMPLES}"]
+    if isinstance(error, OptionError):
         first = re.sub(r"^(--[a-z-]+): \1 ", r"\1 ", in_our_words(first))
     return [f"autoinit: {first}", *(in_our_words(line) if "to fix:" in line else line for line in rest)]
 

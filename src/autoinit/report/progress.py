@@ -33,7 +33,7 @@ class Line:
         if now < self.due:
             return
         self.due, self.is_there = now + EVERY, True
-        share = f"{done:,} ops" if of is None else f"{100 * done // max(of, 1)} %"
+        share = f"{done:,} op{'s' * (done != 1)}" if of is None else f"{100 * done // max(of, 1)} %"
         text = f"autoinit: {stage}, {share}, {now - self.began:.0f} s"
         room = shutil.get_terminal_size().columns - len(text) - 4
         where = f"  {shortened(shown(place), room)}" if place and room >= 12 else ""

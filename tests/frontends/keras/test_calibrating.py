@@ -108,6 +108,7 @@ def test_biases_that_are_kept_are_settled_in_another_run() -> None:
     assert max(off(model, plan)) < 1.15
 
 
+@pytest.mark.one_backend
 def test_attention_recurrence_and_tables() -> None:
     ids = keras.Input((10,), 32, dtype="int32")
     x = layers.Embedding(50, 32)(ids)

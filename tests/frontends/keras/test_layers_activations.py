@@ -58,6 +58,7 @@ def test_activation(name: str, mean: float, variance: float) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize("name", [n for n in ACTIVATIONS if n not in NEEDS_ARGUMENTS])
 def test_fused(name: str) -> None:
     """activation= in a layer gives the numbers of a layer of its own behind it, and its weight is set alike."""

@@ -37,6 +37,7 @@ def test_chance(name: str, mean: float, variance: float) -> None:
     moments(then, Input(shape, mean=mean, variance=variance), repeats=24)
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize("name", CHANCE)
 def test_no_chance_outside_training(name: str) -> None:
     build, shape = CHANCE[name]
@@ -148,6 +149,7 @@ def test_moving_statistics_outside_training() -> None:
     assert row.mean == pytest.approx(0.5, rel=1e-3)
 
 
+@pytest.mark.one_backend
 def test_group_norm_keeps_groups_apart() -> None:
     """Channels first and last are the same thing."""
     rows = [
@@ -158,13 +160,16 @@ def test_group_norm_keeps_groups_apart() -> None:
     assert rows[0].second == pytest.approx(rows[1].second, rel=1e-9)
 
 
-def test_weights_behind_norms() -> None:
+@pytest.mark.parametrize("norm", [
+    "BatchNormalization", *(pytest.param(name, marks=pytest.mark.one_backend) for name in (
+        "GroupNormalization", "LayerNormalization"))
+])  # fmt: skip
+def test_weights_behind_norms(norm: str) -> None:
     """Blocks of convolution, norm and activation in training."""
-    for norm in (layers.BatchNormalization, lambda: layers.GroupNormalization(4), layers.LayerNormalization):
-        at_target(lambda norm=norm: keras.Sequential([
-            keras.Input((8, 8, 8)), layers.Conv2D(32, 3, padding="same"), norm(), layers.Activation("gelu"),
-            layers.Dropout(0.1), layers.Conv2D(32, 3, padding="same"),
-        ]), Input((16, 8, 8, 8)), model_error=0.03)  # fmt: skip
+    at_target(lambda: keras.Sequential([
+        keras.Input((8, 8, 8)), layers.Conv2D(32, 3, padding="same"), NORMS[norm][0](), layers.Activation("gelu"),
+        layers.Dropout(0.1), layers.Conv2D(32, 3, padding="same"),
+    ]), Input((16, 8, 8, 8)), model_error=0.03)  # fmt: skip
 
 
 SPECTRAL = {
@@ -174,7 +179,9 @@ SPECTRAL = {
 }
 
 
-@pytest.mark.parametrize("name", SPECTRAL)
+@pytest.mark.parametrize("name", [
+    "Dense", "Conv2D", pytest.param("Conv2D, many iterations", marks=pytest.mark.one_backend)
+])  # fmt: skip
 def test_spectral_normalization(name: str) -> None:
     """The scale of the kernel is divided out in training: what comes out is predicted, and does not depend on it."""
     build, shape = SPECTRAL[name]

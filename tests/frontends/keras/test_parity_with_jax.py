@@ -13,6 +13,7 @@ LOOSER = {"pooled_vgg": 1e-4}
 """JAX writes elu out as a choice: the same signal, but its maximum over a window is integrated another way."""
 MORE = {one.__name__: one for one in more_twins.MORE}
 OTHERS = {one.__name__: one for one in test_parity.ARCHITECTURES}
+"""Those that `test_parity` holds against PyTorch on every backend."""
 
 
 def models(name):
@@ -28,7 +29,10 @@ def stds(plan):
     return sorted(part.std for entry in plan.parameters if entry.action == "set" for part in entry.parts)
 
 
-@pytest.mark.parametrize("twin", TWINS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("twin", [
+    pytest.param(twin, marks=pytest.mark.one_backend if twin.__name__ in OTHERS else (), id=twin.__name__)
+    for twin in TWINS
+])  # fmt: skip
 def test_three_frameworks_have_one_plan(twin):
     in_torch, in_keras, torch_inputs, inputs = models(twin.__name__)
     function, params = twin()

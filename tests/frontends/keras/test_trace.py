@@ -324,6 +324,7 @@ def test_another_thread_is_not_recorded():
     assert len(done) == 2 and not tracer.tape.entries
 
 
+@pytest.mark.one_backend
 def test_a_thousand_layers_nested():
     x = inputs = keras.Input((4,))
     for k in range(10):

@@ -39,6 +39,7 @@ def test_applications_reach_the_bars():
     _judge([study(applications.entry(name, size), settings, lambda known: None) for name, size in SIZES.items()])
 
 
+@pytest.mark.one_backend
 def test_applications_are_planned_without_weights():
     settings = Settings(plan_only=True)
     records = [study(applications.entry(name, size), settings, lambda known: None)
@@ -96,6 +97,7 @@ def _nested(depth, inner, width=8):
     return model
 
 
+@pytest.mark.one_backend
 @pytest.mark.parametrize("build", [lambda: _flat(1000), lambda: _nested(100, 10)], ids=["flat", "nested"])
 def test_a_thousand_layers(build):
     with _room_to_build():

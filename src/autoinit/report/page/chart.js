@@ -169,11 +169,23 @@ class Chart {
     }).join("");
   }
 
+  // Neighbours whose ranges have nothing in common are no curve: each is a bar.
   band(panel, { at, low, high }) {
     const there = at.map((_, k) => k).filter((k) => [low[k], high[k]].every((v) => finite(v) && (!panel.log || v > 1e-30)));
-    if (!there.length) return "";
-    const edge = (values, order) => order.map((k) => `${round(this.x(at[k]))} ${round(panel.y(values[k]))}`).join("L");
-    return `M${edge(high, there)}L${edge(low, [...there].reverse())}Z`;
+    const runs = [];
+    for (const k of there) {
+      const [run] = runs.slice(-1);
+      const before = run && run[run.length - 1];
+      if (run && low[k] <= high[before] && low[before] <= high[k]) run.push(k);
+      else runs.push([k]);
+    }
+    const corner = (k, value, aside) => `${round(this.x(at[k]) + aside)} ${round(panel.y(value))}`;
+    return runs.map((run) => {
+      const aside = run.length > 1 ? 0 : 2;
+      const [above, below] = [run.map((k) => corner(k, high[k], -aside)), run.map((k) => corner(k, low[k], aside)).reverse()];
+      if (aside) [above, below].forEach((edge, k) => edge.push(corner(run[0], k ? low[run[0]] : high[run[0]], k ? -aside : aside)));
+      return `M${[...above, ...below].join("L")}Z`;
+    }).join("");
   }
 
   // The point nearest to a place on the screen: its panel's number and its place in order.

@@ -2,8 +2,8 @@
 const G = data.gradients;
 const FORWARD = [
   { head: "#", title: "order of execution", width: 46, value: (i) => i, text: (i) => String(i) },
-  { head: "module", width: 180, left: true, value: (i) => T.module[i], text: placeOf, name: true },
-  { head: "op", width: 92, left: true, value: (i) => T.op[i], text: (i) => T.op[i] },
+  { head: "module", width: 156, left: true, value: (i) => T.module[i], text: placeOf, name: true, grows: true },
+  { head: "op", width: 92, left: true, grows: true, value: (i) => T.op[i], text: (i) => T.op[i] },
   { head: "variance", title: "predicted variance of the output", width: 76, value: (i) => T.variance[i], text: (i) => number(T.variance[i], T.verdict[i]) },
   { head: "verdict", width: 88, left: true, value: (i) => RANK.indexOf(T.verdict[i]), badge: (i) => T.verdict[i] },
   { head: "measured", title: "measured variance of the output", width: 74, of: data.measured, value: (i) => data.measured.variance[i], text: (i) => optional(data.measured.variance[i]) },
@@ -15,7 +15,7 @@ const FORWARD = [
   { head: "mean in", width: 76, value: (i) => T.mean_in[i], text: (i) => optional(T.mean_in[i]) },
   { head: "var. in", width: 70, value: (i) => T.variance_in[i], text: (i) => optional(T.variance_in[i]) },
   { head: "corr.", title: "correlation of two samples", width: 52, value: (i) => T.correlation[i], text: (i) => T.correlation[i].toFixed(2) },
-  { head: "output", width: 104, left: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
+  { head: "output", width: 104, left: true, grows: true, value: (i) => T.shape[i].split("×").reduce((a, b) => a * b, 1), text: (i) => T.shape[i] },
 ];
 
 const same = (heads) => FORWARD.filter((column) => heads.includes(column.head));

@@ -87,12 +87,27 @@ function verdictChips() {
   byId("verdicts").append(...tally(T.verdict).map(([word, count]) => chip(word, count)));
 }
 
+// Room to spare goes to the columns whose texts are longer than they are wide, as much as each lacks.
+function widen() {
+  const { columns } = table;
+  const spare = Math.max(0, box.clientWidth - columns.reduce((sum, column) => sum + column.width, 0));
+  const lacks = columns.map((column) => {
+    if (!column.grows) return 0;
+    column.longest ??= ALL.reduce((most, i) => Math.max(most, column.text(i).length), 0);
+    return Math.max(0, 9.2 * column.longest + 14 - column.width);
+  });
+  const share = Math.min(1, spare / (lacks.reduce((sum, lack) => sum + lack, 0) || 1));
+  const cols = box.querySelector("colgroup").children; // the module has the rest
+  columns.forEach((column, k) => column.name || (cols[k].style.width = `${column.width + share * lacks[k]}px`));
+}
+
 // The columns of a direction, sorted by the order of execution.
 function head(direction) {
   const columns = COLUMNS[direction];
   Object.assign(table, { columns, by: columns[0], down: false });
   box.style.setProperty("--wide", `${columns.reduce((sum, column) => sum + column.width, 0)}px`);
-  box.querySelector("colgroup").replaceChildren(...columns.map((column) => element("col", { style: column.name ? null : `width:${column.width}px` })));
+  box.querySelector("colgroup").replaceChildren(...columns.map(() => element("col")));
+  widen();
   box.querySelector("thead").replaceChildren(element("tr", {}, ...columns.map((column, k) =>
     element("th", { scope: "col", class: column.left ? "left" : null, "data-head": column.head, "aria-sort": k ? "none" : "ascending", title: column.title },
       element("button", { type: "button", on: { click: () => sortBy(column) } }, column.head)))));
@@ -122,7 +137,7 @@ function startTable() {
     event.preventDefault();
   });
   box.addEventListener("scroll", () => requestAnimationFrame(() => paint()), { passive: true });
-  new ResizeObserver(() => paint()).observe(box);
+  new ResizeObserver(() => { widen(); paint(); }).observe(box);
   body.addEventListener("click", (event) => {
     const row = event.target.closest("tr[data-tensor]");
     if (row) tell("select", Number(row.dataset.tensor));
