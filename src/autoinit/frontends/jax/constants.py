@@ -69,7 +69,7 @@ def entries(atom: Atom, index: Sequence[NDArray[np.int64]]) -> NDArray[Any] | No
     if atom.value is not None or step is None:
         return None if atom.value is None else np.asarray(atom.value)[tuple(index)]
     if step.name == "iota":
-        return index[step.params["dimension"]].astype(step.params["dtype"])
+        return np.asarray(index[step.params["dimension"]], step.params["dtype"])
     if step.name in BY_ENTRIES:
         parts = [entries(x, index if x.shape else ()) for x in step.inputs]
         if any(part is None for part in parts):
