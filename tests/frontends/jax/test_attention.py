@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 import autoinit
+from autoinit.frontends.jax.lowering import attention as lowering
 
 from .programs import noise, plan_of, program, traced
 
@@ -76,6 +77,32 @@ def test_the_same_as_fused(written: Any, causal: bool) -> None:
         assert plan[f"{name}.weight"].std == pytest.approx(twin[f"{name}.weight"].std, rel=1e-6)
     nodes = traced(made, noise(BATCH, TOKENS, WIDTH)).graph.nodes
     assert [node.attrs["causal"] for node in nodes if node.op == "attention"] == [causal]
+
+
+@pytest.mark.parametrize("written", [of_jax, of_linen, by_hand, one_head_at_a_time])
+def test_a_large_causal_mask_is_known_by_some_of_its_entries(written: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is never worked out; a band, and a triangle with a hole, are none."""
+    monkeypatch.setattr(lowering, "LARGEST_MASK", TOKENS)
+    shown: list[bool] = []
+    seen = lowering._seen
+    monkeypatch.setattr(lowering, "_seen", lambda *a: (shown.append(seen(*a)), shown[-1])[1])
+
+    def function(p: Any, x: Any, key: Any) -> Any:
+        q, k, v = ((x @ p[n]).reshape(BATCH, TOKENS, HEADS, -1) for n in "qkv")
+        return written(q, k, v, True)
+
+    def banded(p: Any, x: Any, key: Any) -> Any:
+        q, k, v = ((x @ p[n]).reshape(BATCH, TOKENS, HEADS, -1) for n in "qkv")
+        row, column = jnp.arange(TOKENS)[:, None], jnp.arange(TOKENS)
+        mask = (column <= row) & (column > row - 4)
+        logits = jnp.where(mask, jnp.einsum("bthd,bshd->bhts", q, k), -1e9)
+        return jnp.einsum("bhts,bshd->bthd", jax.nn.softmax(logits), v)
+
+    for one, causal in ((function, True), (banded, False)):
+        made = program(one, dict.fromkeys("qkv", (WIDTH, WIDTH)))
+        nodes = traced(made, noise(BATCH, TOKENS, WIDTH)).graph.nodes
+        assert [node.attrs["causal"] for node in nodes if node.op == "attention"] == [causal]
+    assert shown == [True, False]
 
 
 def test_tokens_of_a_table_are_as_good_as_a_signal() -> None:

@@ -152,7 +152,15 @@ NORMS: dict[str, Function] = {
     "rms": lambda x, g, b: g * (x * lax.rsqrt(jnp.mean(jnp.square(x), -1, keepdims=True) + 1e-6)) + b,
     "rms by a root": lambda x, g, b: x / jnp.sqrt(jnp.mean(x**2, -1, keepdims=True) + 1e-6) * g + b,
     "group": lambda x, g, b: _grouped(x) * g + b,
+    "folded": lambda x, g, b: _folded(x, g, lambda y, m, r: y * r + (b - m * r)),
+    "folded with a minus": lambda x, g, b: _folded(x, g, lambda y, m, r: y * r + (-m * r + b)),
+    "folded with a minus in front": lambda x, g, b: _folded(x, g, lambda y, m, r: (b + -(r * m)) + r * y),
 }  # fmt: skip
+
+
+def _folded(x: Any, gain: Any, made: Function) -> Any:
+    """As Keras and TensorFlow write it: one product and one sum of all entries."""
+    return made(x, x.mean(-1, keepdims=True), lax.rsqrt(x.var(-1, keepdims=True) + 1e-5) * gain)
 
 
 def _grouped(x: Any) -> Any:
@@ -174,6 +182,17 @@ def test_norms_are_recognised(name: str) -> None:
     plan = assert_as_planned(made, Input((64, 64), mean=0.5, variance=4.0))
     assert [node.op for node in traced(made, noise(64, 64)).graph.nodes] == ["linear", "normalize", "linear"]
     assert plan["norm.gain"].reason == "norm scale: left as it is"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [lambda y, m, r: y * r + m * r, lambda y, m, r: y * r - -m * r, lambda y, m, r: y * r + -(-m * r),
+     lambda y, m, r: y * r - 2.0 * m * r],
+)  # fmt: skip
+def test_what_only_looks_like_a_folded_norm_is_none(made: Function) -> None:
+    function = lambda p, x, key: _folded(x @ p["one.w"], p["norm.gain"], made) @ p["two.w"]  # noqa: E731
+    followed = traced(program(function, DENSE | {"norm.gain": (96,)}), noise(64, 64))
+    assert "normalize" not in [node.op for node in followed.graph.nodes]
 
 
 @pytest.mark.parametrize("written", ["where", "product", "scaled later", "by axis"])

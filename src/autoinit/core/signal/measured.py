@@ -21,9 +21,9 @@ def from_array(array: NDArray[Any]) -> Signal:
     if np.iscomplexobj(array):
         real, imaginary = from_array(array.real), from_array(array.imag)
         return Signal(real.shape, real.mean, real.K + imaginary.K)
+    if not array.any():
+        return constant(array.shape, 0.0)
     x = np.asarray(array, dtype=np.float64)
-    if not x.size:
-        return constant(x.shape, 0.0)
     K = np.empty((2,) * x.ndim)
     partial: dict[tuple[int, ...], Array] = {(): x}
     for subset in product((0, 1), repeat=x.ndim):

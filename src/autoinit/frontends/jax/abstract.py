@@ -109,15 +109,16 @@ class Worked:
         out = self._jaxpr.outvars[place]
         if isinstance(out, core.Literal):
             return out.val
-        if out not in self._known:
-            with jax.ensure_compile_time_eval():
-                self._work_out(out)
-        value = self._known.get(out)
-        for item in [item for item, a in self._known.items() if item in self._makers and np.size(a) > LARGEST]:
-            del self._known[item]
-        return value
+        if out in self._known:
+            return self._known[out]
+        with jax.ensure_compile_time_eval():
+            worked = self._worked_out(out)
+        self._known.update((item, array) for item, array in worked.items() if np.size(array) <= LARGEST)
+        return worked.get(out)
 
-    def _work_out(self, wanted: Any) -> None:
+    def _worked_out(self, wanted: Any) -> dict[Any, Any]:
+        """What is wanted, and what it is made of, as far as it was not known before."""
+        worked: dict[Any, Any] = {}
         needed: dict[int, set[Any]] = {}
         waiting = [wanted]
         while waiting:
@@ -130,12 +131,14 @@ class Worked:
             needed.setdefault(k, set()).add(item)
         for k in sorted(needed):
             eqn = self._jaxpr.eqns[k]
-            given = [item.val if isinstance(item, core.Literal) else self._known.get(item) for item in eqn.invars]
+            given = [item.val if isinstance(item, core.Literal) else worked.get(item, self._known.get(item))
+                     for item in eqn.invars]  # fmt: skip
             if all(value is not None for value in given):
-                self._known.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, given), strict=True))
+                worked.update(zip(eqn.outvars, bound(eqn.primitive, eqn.params, given), strict=True))
             elif hasattr(inner := eqn.params.get("jaxpr"), "consts"):  # a function of which a part can be worked out
                 inside = dict(zip(inner.jaxpr.constvars, inner.consts, strict=True))
                 inside.update((v, a) for v, a in zip(inner.jaxpr.invars, given, strict=True) if a is not None)
                 part = Worked(inner.jaxpr, inside)
                 found = {out: part.output(place) for place, out in enumerate(eqn.outvars) if out in needed[k]}
-                self._known.update((out, value) for out, value in found.items() if value is not None)
+                worked.update((out, value) for out, value in found.items() if value is not None)
+        return worked

@@ -14,6 +14,7 @@ from ...core.options import Options
 from ...core.plan.calibration import TOLERANCE, Place, goals
 from ...core.plan.plan import PlanData
 from ...core.signal.columns import noise_like
+from ...core.signal.samples import complex_sample
 from ..budget import Budget
 from ..collection import no_garbage_collection
 from .apply import apply
@@ -64,8 +65,12 @@ def _drawn(plan: PlanData, model: Adapted, program: Program, seed: int) -> list[
 def _noise(given: list[Given], seed: int) -> list[Any]:
     """A sample of each input; of a batch of numbers, noise of its moments. Integers and keys stay."""
     rng, other = np.random.default_rng(seed), np.random.default_rng([seed, 1])
-    return [
-        item.sample(rng) if isinstance(item.item, Input) or not item.is_signal
-        else noise_like(item.signal(), np.asarray(item.item, np.float64), other)
-        for item in given
-    ]  # fmt: skip
+
+    def of(item: Given) -> Any:
+        if isinstance(item.item, Input) or not item.is_signal:
+            return item.sample(rng)
+        if np.iscomplexobj(item.item):
+            return complex_sample(item.signal(), other)
+        return noise_like(item.signal(), np.asarray(item.item, np.float64), other)
+
+    return [of(item) for item in given]

@@ -105,7 +105,7 @@ class Call(BaseCall["Tracer"]):
         def run(arrays: list[Any]) -> list[NDArray[Any]] | None:
             given = [self._real(atom, array) for atom, array in zip(step.inputs, arrays, strict=True)]
             made = step.run(given)
-            return [np.asarray(made[k], np.float64) for k in carrying]
+            return [np.asarray(made[k], np.result_type(made[k], np.float64)) for k in carrying]
 
         self.tracer.graph.nodes[-1].run = run
 

@@ -6,6 +6,7 @@ only what differs is worked out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -57,3 +58,30 @@ def _made(step: Step, parts: list[Constant], shape: Shape) -> NDArray[Any] | Non
     ]
     with jax.ensure_compile_time_eval():
         return np.asarray(step.run(given)[0])
+
+
+def entries(atom: Atom, index: Sequence[NDArray[np.int64]]) -> NDArray[Any] | None:
+    """Some entries of a constant, whose others are not worked out; None if it is made in another way.
+
+    `index`: along every axis, the places of the entries.
+    """
+    step, size = atom.step, index[0].shape if index else ()
+    if atom.value is not None or step is None:
+        return None if atom.value is None else np.asarray(atom.value)[tuple(index)]
+    if step.name == "iota":
+        return np.asarray(index[step.params["dimension"]], step.params["dtype"])
+    if step.name in BY_ENTRIES:
+        parts = [entries(x, index if x.shape else ()) for x in step.inputs]
+        if any(part is None for part in parts):
+            return None
+        with jax.ensure_compile_time_eval():
+            given = [np.broadcast_to(np.asarray(part), size).astype(x.dtype)
+                     for part, x in zip(parts, step.inputs, strict=True)]  # fmt: skip
+            return np.asarray(step.run(given)[0])
+    if step.name == "broadcast_in_dim":
+        axes, inner = step.params["broadcast_dimensions"], step.inputs[0].shape
+        return entries(step.inputs[0], [index[a] if n > 1 else 0 * index[a] for n, a in zip(inner, axes, strict=True)])
+    if step.name in ("reshape", "squeeze", "expand_dims") and atom.shape and step.inputs[0].shape:
+        flat = np.ravel_multi_index(tuple(index), atom.shape)
+        return entries(step.inputs[0], np.unravel_index(flat, step.inputs[0].shape))
+    return None

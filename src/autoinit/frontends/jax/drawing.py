@@ -170,7 +170,8 @@ def filled(filling: Filling, seed: int, like: Any) -> jax.Array:
     sharding = getattr(like, "sharding", None)
     if sharding is None or (isinstance(like, jax.Array) and not like.committed):
         whole = [0] * len(like.shape)
-        return jax.device_put(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
+        made: jax.Array = jax.device_put(filling.rectangle(seed, whole, like.shape, np.asarray(like) if kept else None))
+        return made
 
     def shard(index: Any) -> Any:
         low = [cut.start or 0 for cut in index]

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from ...core.checks import brief, whole
 from ...core.inputs import Input, measured_input
+from ...core.signal.measured import from_array
+from ...core.signal.samples import complex_sample
 from ...core.signal.signal import Signal
 from ...errors import InputError
 from .tape import abstract
@@ -40,7 +42,7 @@ class Given:
 
     @property
     def is_signal(self) -> bool:
-        return bool(jnp.issubdtype(self.dtype, np.floating))
+        return bool(jnp.issubdtype(self.dtype, np.inexact))
 
     @property
     def is_guessed(self) -> bool:
@@ -54,6 +56,8 @@ class Given:
     def signal(self) -> Signal:
         if isinstance(self.item, Input):
             return self.item.signal()
+        if np.iscomplexobj(self.item):
+            return from_array(self.item)
         return measured_input(np.asarray(self.item, np.float64))
 
     def sample(self, rng: np.random.Generator) -> Any:
@@ -63,6 +67,8 @@ class Given:
         if not self.is_signal and self.item.integers is None:
             high = 2 if np.dtype(self.dtype) == np.bool_ else UNKNOWN_VOCABULARY
             return rng.integers(0, high, self.item.sizes).astype(self.dtype)
+        if jnp.issubdtype(self.dtype, np.complexfloating):
+            return complex_sample(self.item.signal(), rng).astype(self.dtype)
         return self.item.sample(rng).astype(self.dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,12 @@ def describe_parameters(leaves: Sequence[Leaf]) -> dict[str, Parameter]:
 
 
 def _described(leaf: Leaf) -> Parameter:
-    def read(view: ParameterView | None) -> NDArray[np.float64] | None:
+    def read(view: ParameterView | None) -> NDArray[Any] | None:
         array = leaf.array()
         if array is None:
             return None
-        values = np.asarray(array).astype(np.float64)
+        values = np.asarray(array)
+        values = values.astype(np.complex128 if np.iscomplexobj(values) else np.float64)
         if view is None or (view.whole and view.shape == values.shape and view.offset == 0 and _in_order(view)):
             return values
         steps = tuple(step * values.itemsize for step in view.stride)

@@ -98,9 +98,10 @@ class Step:
     def operands(self) -> Sequence[Atom | None]:
         return self.inputs if self.whole is None else self.whole.operands
 
-    def counted(self) -> Sequence[Atom | None]:
-        """What it is made of, also inside of a call with a rule of its own."""
-        return self.inputs if self.whole is not None and self.whole.op == "custom" else self.operands
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a call with a rule of the user's own."""
+        return self.whole is not None and self.whole.op == "custom"
 
     def run(self, arrays: Sequence[Any]) -> list[Any]:
         """The primitive on real arrays."""
@@ -137,10 +138,16 @@ class Tape:
         have without the rule.
         """
         counts: Counter[tuple[str, str]] = Counter()
-        graph = {id(step) for step in _leading_to(self.outputs, self.steps, lambda step: step.operands)}
-        for step in _leading_to(self.outputs, self.steps, Step.counted):
+        graph = counted = _leading_to(self.outputs, self.steps, lambda step: step.operands)
+        if any(step.is_own for step in graph):
+            counted = _leading_to(self.outputs, self.steps, lambda s: s.inputs if s.is_own else s.operands)
+        for step in counted:
             counts[step.module, step.label] += 1
-            step.call = counts[step.module, step.label] if id(step) in graph else 0
+            step.call = counts[step.module, step.label]
+        if counted is not graph:
+            followed = set(map(id, graph))
+            for step in counted:
+                step.call = step.call if id(step) in followed else 0
 
 
 def _leading_to(

@@ -9,6 +9,7 @@ axis of the base, or a `Cut`: some places of what was an axis before. `Repeat` i
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -69,6 +70,11 @@ class Layout(NamedTuple):
 
 def of_base(base: int, shape: Sequence[int]) -> Layout:
     """The tensor itself."""
+    return _of_base(base, tuple(shape))
+
+
+@lru_cache(maxsize=4096)
+def _of_base(base: int, shape: tuple[int, ...]) -> Layout:
     return Layout(base, tuple(() if n == 1 else (Digit(Axis(base, k, n), 1, n),) for k, n in enumerate(shape)))
 
 

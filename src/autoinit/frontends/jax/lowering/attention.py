@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.graph.graph import Constant
+from ..constants import entries
 from ..tape import Atom, array_of
 from .table import whole
 
 if TYPE_CHECKING:
     from ..call import Call
 
-LARGEST_MASK = 2**26
-"""Larger masks are not compared with a triangle."""
+LARGEST_MASK = 2**20
+"""Of larger masks only some entries are compared with a triangle: next to the diagonal, at the ends, and at random."""
+
+AT_RANDOM = 16
+"""So many entries of each row."""
 
 
 @whole("attention")
@@ -33,7 +37,7 @@ def attention(call: Call) -> None:
     if attrs["mask"] is not None:
         places, hidden = attrs["mask"]
         mask = _mask(call, found.operands[3], places, hidden, (*queries.shape[:-1], keys.shape[-2]))
-        causal = _is_triangle(mask)
+        causal = _is_triangle(mask, found.operands[3], places, hidden)
     shape = (*queries.shape[:-1], values.shape[-1])
     (made,) = call.emit(
         "attention", [queries, keys, values, None if causal else mask], [shape], causal=causal, scale=attrs["scale"],
@@ -62,10 +66,31 @@ def _mask(call: Call, chosen: Atom, places: tuple[int | None, ...], hidden: bool
     return Constant(tuple(sizes), array)
 
 
-def _is_triangle(mask: Constant) -> bool:
+def _is_triangle(mask: Constant, chosen: Atom, places: tuple[int | None, ...], hidden: bool) -> bool:
     """Whether later tokens are hidden, and nothing else."""
     rows, columns = mask.shape[-2:]
-    if rows != columns or rows == 1 or any(n != 1 for n in mask.shape[:-2]) or rows * columns > LARGEST_MASK:
+    if rows != columns or rows == 1 or any(n != 1 for n in mask.shape[:-2]):
         return False
+    if rows * columns > LARGEST_MASK:
+        seen = _seen(chosen, places, hidden, rows)
+        if seen is not None:
+            return seen
     array = mask.array()
     return array is not None and bool(np.array_equal(array.reshape(rows, columns), np.tri(rows, dtype=bool)))
+
+
+def _seen(chosen: Atom, places: tuple[int | None, ...], hidden: bool, n: int) -> bool | None:
+    """The same by some entries; None if these cannot be worked out alone."""
+    each = np.arange(n)
+    columns = [np.clip(each + shift, 0, n - 1) for shift in (-1, 0, 1)] + [0 * each, 0 * each + n - 1]
+    columns += list(np.random.default_rng(0).integers(0, n, (AT_RANDOM, n)))
+    row, column = np.tile(each, len(columns)), np.concatenate(columns)
+    rank = len(places)
+    axes = {p: a for a, p in enumerate(places) if p is not None and chosen.shape[a] == n}
+    ends = sorted(axes)[-2:]
+    index = [np.zeros_like(row) for _ in range(rank)]
+    if len(ends) < 2:
+        return None
+    index[axes[ends[0]]], index[axes[ends[1]]] = row, column
+    found = entries(chosen, index)
+    return None if found is None else bool(np.array_equal(found.astype(bool) != hidden, column <= row))

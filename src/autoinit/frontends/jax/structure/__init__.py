@@ -13,11 +13,11 @@ from ..tape import Of, Step, Tape, Whole
 from .attention import attention_of
 from .biases import bias_of
 from .chance import dropout_of
-from .norms import norm_of, with_gain_or_shift
+from .norms import folded_norm_of, norm_of, with_gain_or_shift
 from .shares import average_of, softmax_of
 
 KINDS: tuple[Callable[[Step], Whole | None], ...] = (
-    attention_of, dropout_of, norm_of, with_gain_or_shift, softmax_of, average_of,
+    attention_of, dropout_of, norm_of, folded_norm_of, with_gain_or_shift, softmax_of, average_of,
 )  # fmt: skip
 LAST = frozenset({"mul", "div", "sub", "add", "select_n", "dot_general"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....core.graph.canonical.layout import Digit, Layout, Part, Repeat, size_of
 from ..tape import Atom, Step, Whole
 from .matching import is_part, made_by, pairs, substituted, view
-from .spreads import Inverse, deviation, inverse_of, root_of, with_eps
+from .spreads import Inverse, Mean, deviation, inverse_of, mean_of, root_of, stretched, with_eps
 
 
 def norm_of(step: Step) -> Whole | None:
@@ -25,14 +25,58 @@ def norm_of(step: Step) -> Whole | None:
     return None
 
 
-def _norm(x: Atom, inverse: Inverse) -> Whole | None:
-    spread = inverse.spread
-    mean = deviation(x) if spread.centred else None
-    if spread.centred and mean is None:
+def folded_norm_of(step: Step) -> Whole | None:
+    """The norm as x r + (shift - mean r), r being the inverse, perhaps times a gain."""
+    if step.name not in ("add", "sub"):
         return None
-    if mean is not None:
-        own = made_by(x, "sub")
-        assert own is not None
+    for scaled, rest in pairs(step) if step.name == "add" else (step.inputs,):
+        product = made_by(scaled, "mul")
+        for x, factor in pairs(product) if product is not None else ():
+            shift, y, minus = (None, rest, True) if step.name == "sub" else _added(rest)
+            mean = _mean_times(y, factor, minus)
+            if mean is None or len(mean.seen.axes) != len(x.shape):
+                continue
+            inverse = inverse_of(factor)
+            if inverse is None or not inverse.spread.centred:
+                continue
+            made = _norm(x, inverse, mean._replace(seen=stretched(mean.seen, x.shape)))
+            return made if made is None or shift is None else _with_gain(made, shift, 2)
+    return None
+
+
+def _added(rest: Atom) -> tuple[Atom | None, Atom, bool]:
+    """(shift, y, whether y is taken off) of shift + y, shift - y or y."""
+    step = made_by(view(rest).base, "add", "sub")
+    if step is not None and step.name == "sub" and is_part(step.inputs[0]):
+        return step.inputs[0], step.inputs[1], True
+    for shift, y in pairs(step) if step is not None and step.name == "add" else ():
+        if is_part(shift):
+            return shift, y, False
+    return None, rest, False
+
+
+def _mean_times(product: Atom, factor: Atom, minus: bool) -> Mean | None:
+    """The mean, if minus a product of it with this factor is what is added. `minus`: the array is taken off."""
+    base, own = view(product).base, view(factor).base
+    turned = made_by(base, "neg")
+    if turned is not None:
+        base, minus = view(turned.inputs[0]).base, not minus
+    step = made_by(base, "mul")
+    for one, other in pairs(step) if step is not None else ():
+        if view(other).base is own:
+            negative = made_by(view(one).base, "neg")
+            found = one if negative is None else negative.inputs[0]
+            return mean_of(found) if minus != (negative is not None) else None
+    return None
+
+
+def _norm(x: Atom, inverse: Inverse, mean: Mean | None = None) -> Whole | None:
+    """`mean`: what is taken off behind; without one, x is what is left of x by then."""
+    spread = inverse.spread
+    if spread.centred and mean is None:
+        mean, own = deviation(x), made_by(x, "sub")
+        if mean is None or own is None:
+            return None
         x = own.inputs[0]
     averaged = _axes(x, spread.of, spread.seen)
     if averaged is None or (mean is not None and _axes(x, mean.of, mean.seen) != averaged):

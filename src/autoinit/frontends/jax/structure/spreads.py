@@ -137,12 +137,12 @@ def inverse_of(atom: Atom) -> Inverse | None:
     for one, gain in pairs(step):
         made = inverse_of(one) if is_part(gain) else None
         if made is not None and made.scale is None:
-            spread = made.spread._replace(seen=_stretched(made.spread.seen, step.outputs[0].shape))
+            spread = made.spread._replace(seen=stretched(made.spread.seen, step.outputs[0].shape))
             return Inverse(spread, made.eps, gain).seen_through(found.layout)
     return None
 
 
-def _stretched(seen: Layout, shape: Shape) -> Layout:
+def stretched(seen: Layout, shape: Shape) -> Layout:
     """Broadcast to a shape."""
     axes = zip(seen.axes, shape, strict=True)
     return Layout(0, tuple((Repeat(n),) if not parts and n > 1 else parts for parts, n in axes))
