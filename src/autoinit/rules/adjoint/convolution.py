@@ -36,14 +36,14 @@ def conv(node: Node, back: Backward, g: Law) -> None:
     assert x is not None and w is not None
     if back.wants(node.inputs[0]):
         made, y = _to_input(node, x.shape, w, g.moments), back.made(node)
-        own = None if g.own is None or y is None else _known_of_input(node, x, y, g.own)
+        own = None if g.own is None or y is None else known_of_input(node, x, y, g.own)
         back.send(node.inputs[0], Law(times(made, _cancelled(node, x, g, False)), own))
     if back.wants(node.inputs[1]):
         back.send(node.inputs[1], times(_to_weight(node, x, w.shape, g.moments), _cancelled(node, x, g, True)))
     bias_of(node, back, 2, g.moments, node.attrs["x_axes"][1])
 
 
-def _known_of_input(node: Node, x: Signal, y: Signal, own: Own) -> Own | None:
+def known_of_input(node: Node, x: Signal, y: Signal, own: Own) -> Own | None:
     """What g knows of an entry u of x, where an output sums n entries only: y given u, on the way through its weight w.
 
     That counts by w^2, so E[w^4]/E[w^2] = 3: the variance of y is (3 u^2 + n - 1)/(n + 2) of what it is on average.
