@@ -53,7 +53,8 @@ def study(name: str, draws: int, known: dict[str, dict[str, Any]], journal: Path
     plan = autoinit.plan(model, inputs, gradients=True, warn=False)
     drawn_with = {p.name: p.std for p in plan.parameters}
     if known.get(name, {}).get("drawn_with") != drawn_with:
-        known[name] = {"model": name, "draws": draws, "drawn_with": drawn_with, "runs": measured(plan, model, inputs, draws)}
+        runs = measured(plan, model, inputs, draws)
+        known[name] = {"model": name, "draws": draws, "drawn_with": drawn_with, "runs": runs}
         with journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps(known[name]) + "\n")
     return {**judged(name, plan, known[name]["runs"]), "seconds": time.perf_counter() - begin}

@@ -47,10 +47,17 @@ class Law:
     inverse_width: float = 0.0
     divided: float = 0.0
     """1 + t, if g was divided by a statistic of each feature of u: what t owes to the weights before cancels there."""
+    parts: tuple[Law, ...] = ()
+    """Of a sum, where some know their entry and others do not."""
 
     @property
     def second(self) -> float:
         return self.moments.second
+
+    @property
+    def each(self) -> tuple[Law, ...]:
+        """The terms of a sum, or the law alone."""
+        return self.parts or (self,)
 
     def plain(self) -> Law:
         """The moments alone."""
@@ -59,7 +66,7 @@ class Law:
     def scaled(self, factor: float) -> Law:
         """factor * g."""
         shared = None if self.shared is None else self.shared * factor * factor
-        return replace(self, moments=times(self.moments, factor * factor), shared=shared)
+        return replace(self, moments=times(self.moments, factor * factor), shared=shared, parts=())
 
 
 def times(g: Signal, factor: Array | float) -> Signal:
@@ -75,15 +82,16 @@ def added(laws: Sequence[Law]) -> Law:
     K = sum((law.moments.K for law in laws[1:]), laws[0].moments.K)
     moments = Signal(laws[0].moments.shape, 0.0, K, profiles=_blended([law.moments for law in laws], total))
     shared = [law.shared for law in laws if law.shared is not None]
+    known = any(law.own is not None for law in laws)
     return Law(moments, _own_of_sum(laws), sum(shared[1:], shared[0]) if shared else None,
-               max(law.inverse_width for law in laws))  # fmt: skip
+               max(law.inverse_width for law in laws), parts=tuple(laws) if known else ())  # fmt: skip
 
 
 def _own_of_sum(laws: Sequence[Law]) -> Own | None:
     if all(law.own is None for law in laws):
         return None
     ones = np.ones(POINTS)
-    pairs = [law.moments.tensor_mean_square() + 1e-6 * law.second for law in laws]  # what entries have in common
+    pairs = [float(np.abs(law.moments.K.ravel()[1:]).sum()) + 1e-6 * law.second for law in laws]  # in common
     squares = sum((law.second * (ones if law.own is None else law.own.squares) for law in laws), 0.0 * ones)
     amplitudes = sum(
         (pair * (ones if law.own is None else law.own.amplitudes) for pair, law in zip(pairs, laws, strict=True)),

@@ -132,21 +132,21 @@ class Backward:
     def scatter_of_rows(self, ref: Reference, axis: int) -> Array:
         """What the rows of weights before a tensor, one for each place of the axis, add to its volatility; the terms of
         a sum have rows of their own."""
-        node = self._makers.get(ref.id) if isinstance(ref, Value) else None
         x = self.run.signals.get(ref.id) if isinstance(ref, Value) else None
-        if x is None or ref is None:
+        if x is None or not isinstance(ref, Value):
             return np.zeros(())
         if ref.id not in self._rows:
+            node = self._makers.get(ref.id)
             terms = [] if node is None or node.attrs.get("fn") not in ("add", "sub") else node.inputs
-            known = [self.run.signals[t.id] for t in terms if isinstance(t, Value) and t.shape == ref.shape]
-            total = sum(u.variance for u in known)
+            known = [(t, self.run.signals[t.id]) for t in terms if isinstance(t, Value) and t.shape == ref.shape]
+            total = sum(u.variance for _, u in known)
             if len(known) == 2 and len(terms) == 2 and total > 0.0:
-                found = sum((u.variance / total) ** 2 * self.scatter_of_rows(t, axis) for u, t in zip(known, terms, strict=True))
+                apart = [(u.variance / total) ** 2 * self.scatter_of_rows(t, axis) for t, u in known]
+                self._rows[ref.id] = np.asarray(apart[0] + apart[1])
             else:
                 V = np.zeros(x.K.shape) if x.volatility is None else np.maximum(x.volatility, 0.0)
                 same, other = K_axes.same(V, axis), K_axes.different(V, axis)
-                found = K_axes.of_both(np.maximum(same - other, 0.0), np.zeros_like(other), axis)
-            self._rows[ref.id] = np.asarray(found)
+                self._rows[ref.id] = K_axes.of_both(np.maximum(same - other, 0.0), np.zeros_like(other), axis)
         return self._rows[ref.id]
 
     def send(self, ref: Reference, law: Law | Signal) -> None:

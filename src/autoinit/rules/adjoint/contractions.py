@@ -5,6 +5,7 @@ A weight's gradient is one of them: E[(dL/dW)^2] = sum over t, t' of K_g(t, t') 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from string import ascii_letters
 from typing import Any
 
@@ -16,15 +17,19 @@ from ...core.backward.products import product
 from ...core.graph.graph import Node
 from ...core.signal import axes as K_axes
 from ...core.signal.contraction import label_sizes, matmul_equation
+from ...core.signal.merged_axes import fine_of, finely
 from ...core.signal.profiles import Array
 from ...core.signal.signal import Signal
 from ..shape import reshaped, same_row
 from .registry import adjoint
 
 
-def through_product(node: Node, back: Backward, names: list[str], out: str, g: Law) -> None:
-    """Send to every operand of a product what its labels say."""
-    signals = [back.operand(node, slot) for slot in range(len(names))]
+def through_product(
+    node: Node, back: Backward, names: list[str], out: str, g: Law, refined: dict[int, Signal] | None = None
+) -> None:
+    """Send to every operand of a product what its labels say; `refined`: operands whose merged axes are known."""
+    refined = refined or {}
+    signals = [refined.get(slot) or back.operand(node, slot) for slot in range(len(names))]
     if any(len(set(labels)) < len(labels) for labels in names) or any(x is None for x in signals):
         back.pass_on(node, g)
         return
@@ -37,7 +42,14 @@ def through_product(node: Node, back: Backward, names: list[str], out: str, g: L
                 fan = float(np.prod([n for n, c in zip(known[min(weights)].shape, names[min(weights)], strict=True)
                                      if c not in out]))  # fmt: skip
                 made = made.scaled(cancelled(g.divided, fan, slot in weights) ** 0.5)
-            back.send(node.inputs[slot], made)
+            back.send(node.inputs[slot], _merged(made, node, slot) if slot in refined else made)
+
+
+def _merged(made: Law, node: Node, slot: int) -> Law:
+    """The law of an operand all of whose axes but the last are merged into one, which remembers them."""
+    ref, fine = node.inputs[slot], made.moments
+    assert ref is not None
+    return replace(made, moments=finely(reshaped(fine, ref.shape), fine, [fine.ndim - 1, 1]))
 
 
 def cancelled(divided: float, fan: float, weight: bool) -> float:
@@ -83,7 +95,14 @@ def linear(node: Node, back: Backward, g: Law) -> None:
     lead = ascii_letters[: len(node.outputs[0].shape) - (len(node.inputs[1].shape) - 1)]  # type: ignore[union-attr]
     vector = len(node.inputs[1].shape) == 1  # type: ignore[union-attr]
     names, out = ([f"{lead}Y", "Y"], lead) if vector else ([f"{lead}Y", "ZY"], f"{lead}Z")
-    through_product(node, back, names, out, g)
+    found, x = fine_of(g.moments), back.operand(node, 0)
+    if found is not None and x is not None and len(found.groups) == 2 and len(found.groups[1]) == 1:
+        # rows that are (batch, tokens) merged: what rows of one sample have in common
+        fine, lead = found.signal, ascii_letters[: found.signal.ndim - 1]
+        known = reshaped(x, (*fine.shape[:-1], x.shape[-1]))
+        through_product(node, back, [f"{lead}Y", "ZY"], f"{lead}Z", replace(g, moments=fine), {0: known})
+    else:
+        through_product(node, back, names, out, g)
     bias_of(node, back, 2, g.moments, g.moments.ndim - 1)
 
 

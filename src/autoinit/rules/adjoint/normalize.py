@@ -73,7 +73,7 @@ def _gain_and_shift(node: Node, back: Backward, unit: Signal, channels: tuple[in
     kept = "".join(labels[a] for a in channels)
     gain, shift = (node.inputs[k] if len(node.inputs) > k else None for k in (1, 2))
     if gain is not None and back.wants(gain):
-        K = g.moments.K * (unit.K if g.own is None else felt(unit, g.own))
+        K = sum(h.moments.K * (unit.K if h.own is None else felt(unit, h.own)) for h in g.each)
         back.send(gain, _summed_to(Signal(unit.shape, 0.0, K, profiles=g.moments.profiles), labels, kept))
     if shift is not None and back.wants(shift):
         back.send(shift, _summed_to(g.moments, labels, kept))
@@ -119,8 +119,9 @@ def through_statistics(
     if l2:
         K_g, K_y = K_g / n, K_y * n
     made = _projected(K_g, K_y, over, shape, centre)
-    if g.own is not None and not groups:  # g knows y: E[<g y>^2] is what E[y a(y)] makes of it
-        made = made - K_y * averaged_over(K_g * (felt(unit, g.own) - K_y), over, shape)
+    for part in () if groups else g.each:
+        if part.own is not None:  # g knows y: E[<g y>^2] is what E[y a(y)] makes of it
+            made = made - K_y * averaged_over(part.moments.K * (felt(unit, part.own) - K_y), over, shape)
     made = made * ((1.0 + scatter) / (level + eps))
     if groups:
         made = K_axes.merge(made, channel, (groups, inner))

@@ -10,9 +10,11 @@ other one.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from ...core.backward.law import Law, Own, level_places, times
+from ...core.backward.law import Law, Own, added, level_places, times
 from ...core.backward.passing import Backward
 from ...core.gaussian.activations import FUNCTIONS
 from ...core.gaussian.expression import Expr, X, apply
@@ -65,6 +67,8 @@ def through_function(node: Node, back: Backward, of: Value, f: Expr, g: Law) -> 
 
 def law_through(u: Signal, f: Expr, g: Law) -> Law:
     """The law of g f'(u)."""
+    if g.parts:
+        return replace(added([law_through(u, f, part) for part in g.parts]), parts=())
     if f.line is not None:
         return _kept(g, f.line[0])
     source = u.source

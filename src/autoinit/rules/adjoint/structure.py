@@ -22,8 +22,8 @@ from .registry import adjoint
 
 
 def plain(signal: Signal) -> Signal:
-    """The moments and profiles alone."""
-    return Signal(signal.shape, 0.0, signal.K, profiles=signal.profiles)
+    """The moments and profiles alone, and what axes were merged of."""
+    return Signal(signal.shape, 0.0, signal.K, profiles=signal.profiles, fine=signal.fine)
 
 
 @adjoint("reshape")
