@@ -188,8 +188,8 @@ def gains_of_statistic(table: bytes, mean: float, shape: tuple[int, ...], eps: f
 def _degrees(K: Array, mean: float, shape: tuple[int, ...]) -> float:
     """nu = 2 E[s]^2 / Var[s] of the mean square s of a Gaussian array."""
     C = K.ravel() - mean * mean
-    scatter = K_axes.shares(shape) @ (C * C + 2.0 * mean * mean * C) / K.flat[0] ** 2
-    return float(1.0 / max(scatter, 1e-12))
+    scatter = float(K_axes.shares(shape) @ (C * C + 2.0 * mean * mean * C)) / float(K.flat[0]) ** 2
+    return 1.0 / max(scatter, 1e-12)
 
 
 def _shrinkage(rho: Array, nu: float) -> Array:
