@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 from .speed import PLANNED
-from .tables import Table
 
 LIMIT = 1.05
 HERE = Path(__file__).resolve().parent.parent
@@ -54,17 +53,21 @@ def main() -> int:
     parser.add_argument("--networks", nargs="+", default=PLANNED)
     options = parser.parse_args()
     versions = [Version(path) for path in (HERE, *(path.resolve() for path in options.paths))]
-    caption = f"CPU seconds of a plan, one thread, best of {options.repeats}; in brackets: this version over that one."
-    table = Table("Planning, version by version", ["network", "now", *(v.name for v in versions[1:])], caption=caption)
+    print(f"CPU seconds of a plan, one thread, best of {options.repeats}; in brackets: this version over that one.\n")
+    row("network", "now", *(version.name for version in versions[1:]))
     passed = True
     for network in options.networks:
         now, *others = shortest(versions, network, options.repeats)
-        table.add(network, f"{now:.3f} s", *(f"{other:.3f} s ({now / other:.2f})" for other in others))
+        row(network, f"{now:.3f} s", *(f"{other:.3f} s ({now / other:.2f})" for other in others))
         passed &= all(now <= LIMIT * other for other in others)
     for version in versions:
         version.close()
-    table.show()
     return int(options.check and not passed)
+
+
+def row(network: str, now: str, *others: str) -> None:
+    """One line of the table, as soon as it is known."""
+    print(f"{network:{max(map(len, PLANNED))}}  {now:>7}", *(f"{other:>16}" for other in others), flush=True)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..core.graph.graph import Node
 from ..core.signal import axes as K_axes
-from ..core.signal.axis_maps import apart, averaged_over, placed, within
+from ..core.signal.axis_maps import apart, averaged_over, placed, transform, within
 from ..core.signal.contraction import einsum_moments, label_sizes, matmul_equation
 from ..core.signal.merged_axes import MOST_AXES, fine_of, finely, merged
 from ..core.signal.positive import exponential, is_nonnegative
@@ -83,16 +83,15 @@ def solved(node: Node, ctx: Context, slot: int, through: Callable[[Signal], Sign
 def linear_map(x: Signal, w: Signal, shape: tuple[int, ...]) -> Signal:
     """y = x W^T over the last axis of x; W is (out, in)."""
     n = x.shape[-1]
-    # T = different: E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
-    one, other = (n * x.K[..., 0] * w.K[o, 0] + n * (n - 1) * x.K[..., 1] * w.K[o, 1] for o in (0, 1))
-    made = Signal(shape, n * x.mean * w.mean, K_axes.of_both(one, other, x.ndim - 1), profiles=(*x.profiles[:-1], None),
-                  deficiency=1.0 / n + x.deficiency, volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
+    K = transform(x.K, x.ndim - 1, w.K * (n, n * (n - 1)))  # E[x_k x_l] E[w_ok w_ol] over n (n - 1) ordered pairs
+    made = Signal(shape, n * x.mean * w.mean, K, profiles=(*x.profiles[:-1], None), deficiency=1.0 / n + x.deficiency,
+                  volatility=contracted(x, x.ndim - 1, n))  # fmt: skip
     found = fine_of(x)
     if found is None or not is_fresh(w) or len(found.groups[-1]) != 1:
         return made
     # The rows of x may be (batch, tokens) merged: keep that.
     same = n * w.second * found.signal.K[..., 0]
-    fine = Signal((*found.signal.shape[:-1], shape[-1]), 0.0, np.stack([same, np.zeros_like(same)], axis=-1))
+    fine = Signal((*found.signal.shape[:-1], shape[-1]), 0.0, K_axes.of_both(same, np.zeros(same.shape), same.ndim))
     return finely(made, fine, [len(group) for group in found.groups])
 
 

@@ -23,6 +23,7 @@ where nu = 1 / sum_{T in A} w(T) (K_c(T)/K_c(0))^2 counts the independent entrie
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -133,7 +134,7 @@ def _normalised(
     if nu > _MANY:
         gain = unit / V if l2 else 1.0 / (V + eps)
         return mean * float(np.sqrt(gain)), K * gain, float(np.sqrt(gain))
-    gains, mean_out = gains_of_statistic(own - mean * mean, mean, over, 0.0 if l2 else eps)
+    gains, mean_out = gains_of_statistic((own - mean * mean).tobytes(), mean, over, 0.0 if l2 else eps)
     gains, mean_out = gains * unit, mean_out * float(np.sqrt(unit))
     table = eigen_along(eigen_along(K - mean * mean, axes, shape) * placed(gains, axes, K.ndim), axes, shape, back=True)
     floor = mean_out * mean_out
@@ -150,7 +151,8 @@ def eigen_along(K: Array, axes: tuple[int, ...], shape: Sequence[int], back: boo
     return K
 
 
-def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
+@lru_cache(maxsize=4096)
+def gains_of_statistic(table: bytes, mean: float, shape: tuple[int, ...], eps: float) -> tuple[Array, float]:
     """(gains, mean): what dividing by sqrt(s + eps), s = mean of x^2, does to eigenvalues and mean of x.
 
     The covariance has eigenvalues l_B with multiplicities d_B (see `core.signal.samples`), so for Gaussian x
@@ -165,29 +167,29 @@ def gains_of_statistic(C: Array, mean: float, shape: tuple[int, ...], eps: float
     t).
     """
     n = float(prod(shape))
-    table = np.maximum(eigenvalues(C, shape), 0.0)
-    spread, d = table.ravel(), n * K_axes.shares(shape)
+    C = np.frombuffer(table).reshape((2,) * len(shape))
+    spread, d = np.maximum(eigenvalues(C, shape), 0.0).ravel(), n * K_axes.shares(shape)
     push, total = n * mean * mean, float(spread @ d) + n * mean * mean
     t = _RISING / total
     grown = 1.0 + np.multiply.outer(2.0 * spread, t)
     varies = spread > 0.0
     log_phi = -0.5 * (d[varies] @ np.log(grown[varies])) - n * eps * t
     if not push:
-        return (n * _STEP * (1.0 / grown) @ (np.exp(log_phi) * t)).reshape(table.shape), 0.0
+        return (n * _STEP * (1.0 / grown) @ (np.exp(log_phi) * t)).reshape(C.shape), 0.0
     phi = np.exp(log_phi - push * t / grown[0])
     gains = n * _STEP * (1.0 / grown) @ (phi * t)
     new_mean = float(np.sqrt(n / np.pi) * mean * _STEP * np.sum(phi / grown[0] * np.sqrt(t)))
     if spread[0] > 1e-12 * total:  # what is left of the constant part when its mean is taken out
         whole = n * _STEP * float(np.sum((spread[0] / grown[0] + push / grown[0] ** 2) * phi * t))
         gains[0] = max(whole - n * new_mean * new_mean, 0.0) / spread[0]
-    return gains.reshape(table.shape), new_mean
+    return gains.reshape(C.shape), new_mean
 
 
 def _degrees(K: Array, mean: float, shape: tuple[int, ...]) -> float:
     """nu = 2 E[s]^2 / Var[s] of the mean square s of a Gaussian array."""
     C = K.ravel() - mean * mean
-    scatter = K_axes.shares(shape) @ (C * C + 2.0 * mean * mean * C) / K.flat[0] ** 2
-    return float(1.0 / max(scatter, 1e-12))
+    scatter = float(K_axes.shares(shape) @ (C * C + 2.0 * mean * mean * C)) / float(K.flat[0]) ** 2
+    return 1.0 / max(scatter, 1e-12)
 
 
 def _shrinkage(rho: Array, nu: float) -> Array:

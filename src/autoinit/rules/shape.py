@@ -158,7 +158,7 @@ def _reshape(x: Signal, start: Signal, shape: tuple[int, ...]) -> Signal:
 
 
 def _reshape_profile(old: list[Array | None], sizes: Shape, new: Shape) -> list[Array | None]:
-    if not any([p is not None for p in old]):
+    if not any(p is not None for p in old):
         return [None] * len(new)
     flat = np.ones(1)
     for p, n in zip(old, sizes, strict=True):

@@ -76,17 +76,18 @@ def live_ranges(t: Taps) -> list[tuple[slice, slice]]:
     return made
 
 
-@lru_cache(maxsize=4096)
 def flat_border(t: Taps) -> Border:
     """The border for an input without a profile."""
-    return _border(t, np.ones(t.inputs))
+    return _border(t, None)
 
 
 def border(t: Taps, profile: Array | None) -> Border:
-    return flat_border(t) if profile is None else _border(t, profile)
+    return _border(t, None if profile is None else np.asarray(profile, float).tobytes())
 
 
-def _border(t: Taps, p: Array) -> Border:
+@lru_cache(maxsize=256)
+def _border(t: Taps, profile: bytes | None) -> Border:
+    p = np.ones(t.inputs) if profile is None else np.frombuffer(profile)
     q = np.sqrt(p)
     n_in, n_out = t.inputs, t.outputs
     places, amplitudes, reads = np.zeros(n_out), np.zeros(n_out), np.zeros(n_in)

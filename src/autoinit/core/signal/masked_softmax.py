@@ -15,6 +15,8 @@ averaged over all pairs of rows that differ on S. Dead entries are zeros of the 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from ..gaussian.softmax_moments import pair_moments
@@ -62,9 +64,12 @@ def square_sums(lengths: Lengths, variance: float) -> Array:
 
 def row_lengths(live: Mask | None, shape: tuple[int, ...], axis: int) -> Lengths:
     """Live entries of every row, broadcastable to `shape` with `axis` of size 1."""
-    if live is None:
-        return Lengths(np.full((1,) * len(shape), shape[axis]))
-    return Rows.of(live, shape, axis).placed(axis)
+    return _alike_rows(shape[axis], len(shape)) if live is None else Rows.of(live, shape, axis).placed(axis)
+
+
+@lru_cache(maxsize=256)
+def _alike_rows(n: int, ndim: int) -> Lengths:
+    return Lengths(np.full((1,) * ndim, n))
 
 
 def row_profiles(values: Array, ndim: int) -> tuple[Array | None, ...]:

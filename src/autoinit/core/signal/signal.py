@@ -103,8 +103,11 @@ class Signal:
     ) -> None:
         self.shape = tuple(map(int, shape))
         self._mean: float | None = float(mean)
-        self._K: Array | None = settle_singletons(np.asarray(K, float).reshape((2,) * len(self.shape)), self.shape)
-        self.profiles: Profiles = profiles if profiles is not None else (None,) * len(self.shape)
+        ndim, K = len(self.shape), np.asarray(K, float)
+        if K.shape != (2,) * ndim:
+            K = K.reshape((2,) * ndim)
+        self._K: Array | None = settle_singletons(K, self.shape)
+        self.profiles: Profiles = profiles if profiles is not None else (None,) * ndim
         self._source: Signal | None = None
         self.expr: Expr = X
         self.live = live

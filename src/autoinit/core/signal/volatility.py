@@ -173,15 +173,15 @@ def contracted(
     Q = _over_window(Q, taps or {})
     features = max(features, 1.0)
     own = K_axes.same(Q, axis) / features
-    common = np.zeros_like(own)
-    V = x.volatility
+    other, V = own * shared, x.volatility
     if V is not None:
         V = _over_window(V, taps or {}) if over_windows else V
         common = K_axes.different(V, axis) * (1.0 - 1.0 / features)
         local = K_axes.same(V, axis)
         own = own * (1.0 + local) + local / features
+        own, other = common + own, common + own * shared
     rows = _same_row(x, axis, 0.0 if fixed_norm else 1.0 / features) * over_taps(x, taps or {})
-    return bounded(K_axes.of_both(common + own + rows, common + own * shared, axis))
+    return bounded(K_axes.of_both(own + rows, other, axis))
 
 
 def _over_window(Q: Array, taps: Mapping[int, float]) -> Array:

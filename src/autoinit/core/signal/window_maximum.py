@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,7 +63,7 @@ class Window:
         shares, numbers = np.unique(np.round(np.append(common, [] if common.size else 0.0), 6), return_counts=True)
         return cls(axis, sizes.astype(np.int64), np.minimum(shares, 1.0), numbers / numbers.sum())
 
-    @property
+    @cached_property
     def size(self) -> float:
         """Live entries, on average over the places."""
         return float(self.live.mean())
@@ -124,10 +126,10 @@ def _across(C: Array, S: tuple[int, ...], windows: Sequence[Window]) -> float:
     Along a pooled axis in S all entries differ anyway; along the others they agree once and differ w - 1 times.
     """
     free = [w for w in windows if not S[w.axis]]
-    copies = float(np.prod([w.size for w in windows if S[w.axis]]))
+    copies = prod(w.size for w in windows if S[w.axis])
     total = weight_sum = 0.0
     for T in product((0, 1), repeat=len(free)):
-        weight = copies * float(np.prod([w.size - 1 if bit else 1 for w, bit in zip(free, T, strict=True)]))
+        weight = copies * prod(w.size - 1 if bit else 1.0 for w, bit in zip(free, T, strict=True))
         if not any(T):
             weight -= 1.0
         index = list(S)

@@ -77,7 +77,7 @@ class FakeParameters:
 
     def is_plain(self, fake: torch.Tensor) -> bool:
         """Whether a fake is named by its place alone, and needs no node."""
-        return storage_of(fake) not in self._rewritten and self.view(fake) is not None
+        return self.view(fake) is not None and storage_of(fake) not in self._rewritten
 
     def behind(self, fake: torch.Tensor) -> torch.Tensor | None:
         """The model's own values behind a fake (view of a) parameter."""
