@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
+from jax.sharding import AbstractMesh, AxisType
+from jax.sharding import PartitionSpec as P
 
 import autoinit
 from autoinit import Input
@@ -128,6 +130,28 @@ def test_a_recurrence_is_followed_step_by_step() -> None:
     assert followed.graph.notes == ["cell: a recurrence of 5 steps, followed step by step"]
     used = [node.inputs[1].name for node in followed.graph.nodes if node.op == "linear" and node.module == "cell"]
     assert used.count("cell.w") == 5 and used.count("cell.u") in (4, 5)  # the first state is zero
+
+
+def test_shard_map_is_followed_on_one_device() -> None:
+    """Elsewhere a note says so. Kernels that are cut along the mesh have their whole shapes there."""
+    params = {"w": jax.ShapeDtypeStruct((32, 48), jnp.float32), "v": jax.ShapeDtypeStruct((48, 16), jnp.float32)}
+
+    def plain(p: Any, x: Any) -> Any:
+        return jnp.tanh(x @ p["w"]) @ p["v"]
+
+    def split(mesh: Any) -> Any:
+        def body(w: Any, v: Any, x: Any) -> Any:
+            return lax.psum((jnp.tanh(x @ w) + 0.0 * lax.axis_index("d")) @ v, "d")
+
+        mapped = jax.shard_map(body, mesh=mesh, in_specs=(P(None, "d"), P("d"), P()), out_specs=P())
+        return lambda p, x: mapped(p["w"], p["v"], x)
+
+    one = jax.make_mesh((1,), ("d",), axis_types=(AxisType.Auto,))
+    found, wanted = (autoinit.plan(f, (16, 32), params=params) for f in (split(one), plain))
+    assert [(p.name, p.std) for p in found] == [(p.name, pytest.approx(p.std, rel=1e-6)) for p in wanted]
+    two = AbstractMesh((2,), ("d",), axis_types=(AxisType.Auto,))
+    other = autoinit.plan(split(two), (16, 32), params=params, warn=False)
+    assert any("shard_map over 2 devices is not followed" in note.message for note in other.notes)
 
 
 def test_branches_that_depend_on_data_are_both_followed() -> None:

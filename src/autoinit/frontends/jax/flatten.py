@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf
+from math import inf, prod
 from typing import Any
 
 import jax
@@ -23,9 +23,9 @@ DRAWS = frozenset({"_uniform", "_normal", "_normal_real", "_truncated_normal", "
 """Functions of `jax.random` that stay whole: their laws are known."""
 SAME = frozenset({
     "stop_gradient", "copy", "copy_p", "optimization_barrier", "sharding_constraint", "name", "pvary", "mesh_cast",
-    "reshard", "pcast", "layout_constraint",
+    "reshard", "pcast", "layout_constraint", "psum", "psum2", "psum_invariant", "pmax", "pmin",
 })  # fmt: skip
-"""Primitives that give what they get."""
+"""Primitives that give what they get: sums over devices, too, as they are followed on one (`_shard_map`)."""
 LONGEST = 4096
 """A loop of more steps is not unrolled."""
 
@@ -72,7 +72,7 @@ class Flattener:
             made = FOLLOWED[name](self, params, atoms, stack)
             if made is not None:
                 return made
-        elif name not in ("custom_linear_solve", "shard_map", "pallas_call", "custom_partitioning"):
+        elif name not in ("custom_linear_solve", "pallas_call", "custom_partitioning"):
             inner = next((params[k] for k in ("jaxpr", "call_jaxpr", "fun_jaxpr") if k in params), None)
             if inner is not None and params.get("name") not in DRAWS:
                 closed = hasattr(inner, "consts") and not hasattr(inner, "constvars")
@@ -143,6 +143,20 @@ class Flattener:
         step.module = common([a.step.module for a in outputs if a.step is not None]) or step.module
         step.whole = Whole("custom", own.name, tuple(rest), {"own": own})
         return made
+
+    def _shard_map(self, params: dict[str, Any], atoms: list[Atom], stack: str) -> list[Atom] | None:
+        """On a mesh of one device, what runs there."""
+        devices = prod(params["mesh"].shape.values())
+        if devices == 1:
+            return self.jaxpr(params["jaxpr"], (), atoms, stack)
+        self.tape.notes.append(
+            f"{self._module(stack, atoms) or '(root)'}: shard_map over {devices} devices is not followed, its weights "
+            "are left alone; make the plan with a mesh of one device, it fits the same parameters"
+        )
+        return None
+
+    def _axis_index(self, params: dict[str, Any], atoms: list[Atom], stack: str) -> list[Atom] | None:
+        return [constant(np.int32(0))]
 
     # --- control flow ------------------------------------------------------------------------------------------------
 
@@ -261,6 +275,7 @@ class Flattener:
 FOLLOWED: dict[str, Callable[[Flattener, dict[str, Any], list[Atom], str], list[Atom] | None]] = {
     "select_n": Flattener._select_n, "max": Flattener._max, "min": Flattener._min, "cond": Flattener._cond,
     "while": Flattener._while, "scan": Flattener._scan, own_p.name: Flattener._own,
+    "shard_map": Flattener._shard_map, "axis_index": Flattener._axis_index,
 }  # fmt: skip
 """Primitives that are looked into first; None: they are steps after all."""
 
