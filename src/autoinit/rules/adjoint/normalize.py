@@ -73,7 +73,7 @@ def _gain_and_shift(node: Node, back: Backward, unit: Signal, channels: tuple[in
     kept = "".join(labels[a] for a in channels)
     gain, shift = (node.inputs[k] if len(node.inputs) > k else None for k in (1, 2))
     if gain is not None and back.wants(gain):
-        K = sum(h.moments.K * (unit.K if h.own is None else felt(unit, h.own)) for h in g.each)
+        K = np.sum([h.moments.K * (unit.K if h.own is None else felt(unit, h.own)) for h in g.each], axis=0)
         back.send(gain, _summed_to(Signal(unit.shape, 0.0, K, profiles=g.moments.profiles), labels, kept))
     if shift is not None and back.wants(shift):
         back.send(shift, _summed_to(g.moments, labels, kept))
