@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from torch import nn
 
@@ -74,6 +74,7 @@ def test_at_one_place(program: str, rewrite: str) -> None:
     same(PROGRAMS[program], lambda k: REWRITES[rewrite] if k == place else None, shape_of(program), plain)
 
 
+@example(2242, ["unsqueeze first"])  # behind samples
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.lists(st.sampled_from([None, *NAMES]), min_size=1, max_size=12))
 def test_random_programs_with_random_rewrites(seed: int, chosen: list[str | None]) -> None:

@@ -11,12 +11,13 @@ import random
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
 
+from ..core.lazy import lazy
 from .lock import WALKING
 
 Names = dict[str, Any]
@@ -29,11 +30,11 @@ class Sources:
     def __init__(self, seed: int, others: dict[int, Function]) -> None:
         self._seed, self.others = seed, others
 
-    @cached_property
+    @lazy
     def python(self) -> random.Random:
         return random.Random(self._seed)
 
-    @cached_property
+    @lazy
     def numpy(self) -> np.random.RandomState:
         return np.random.RandomState(self._seed % 2**32)
 

@@ -67,12 +67,17 @@ def added_tables(graph: Graph, feeding: Feeding, tied: set[str]) -> list[Table]:
     return list((found | decided).values())
 
 
-def looked_up(graph: Graph, feeding: Feeding) -> Iterator[tuple[int, float]]:
-    """Calls that look rows up in a table of more rows than columns, but for logits, and (columns/rows)^2."""
+def looked_up(graph: Graph, feeding: Feeding, tied: set[str]) -> Iterator[tuple[int, float]]:
+    """Calls that look rows up in a table of more rows than columns, but for logits, and (columns/rows)^2.
+
+    `tied`: tables that a projection decides.
+    """
     walk = Walk(graph, feeding)
     for index, node in enumerate(graph.nodes):
         table = node.inputs[0] if spec_of(node.op).looks_up else None
-        if table is not None and table.shape[0] > table.shape[-1] and not walk.to_shares(node):
+        if not isinstance(table, ParameterView) or table.name in tied or walk.to_shares(node):
+            continue
+        if table.shape[0] > table.shape[-1]:
             yield index, (table.shape[-1] / table.shape[0]) ** 2
 
 

@@ -52,8 +52,7 @@ def sound_volatility(V: Array | None) -> Array | None:
     """V(0) = Var r / E[r]² is not negative, -V(S) not larger than it (Cauchy-Schwarz), and 1 + V(S) positive."""
     if V is None:
         return None
-    flat = V.ravel()
-    return clamp(V, -min(max(float(flat[0]), 0.0), 0.9), LARGEST) if isfinite(flat.dot(flat)) else None
+    return clamp(V, -min(max(float(V.flat[0]), 0.0), 0.9), LARGEST) if isfinite(V.sum()) else None
 
 
 def bounded(V: Array) -> Array:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from ..gaussian.expression import apply
 from ..gaussian.maximum import max_moments, max_pair
+from ..lazy import lazy
 from .profiles import Array
 from .signal import Signal
 
@@ -63,7 +63,7 @@ class Window:
         shares, numbers = np.unique(np.round(np.append(common, [] if common.size else 0.0), 6), return_counts=True)
         return cls(axis, sizes.astype(np.int64), np.minimum(shares, 1.0), numbers / numbers.sum())
 
-    @cached_property
+    @lazy
     def size(self) -> float:
         """Live entries, on average over the places."""
         return float(self.live.mean())

@@ -204,7 +204,9 @@ class Propagation(Operands):
         """The outputs from samples of the real ops, where a rule has doubts or an operand was sampled itself."""
         if not (self._doubt or self.retrace.follows(node)) or self.weights_of(node):
             return None
-        found = self.retrace.outputs(node)
+        found, spec = self.retrace.outputs(node), spec_of(node.op)
+        if found is not None and not self._doubt and (spec.moves or spec.joins):
+            return found  # the same entries: nothing to add to what was said of them
         if found is not None:
             why = self._doubt or "follows from samples"
             self.note(node, "simulated", f"{why}: {SINCE_THE_WEIGHTS}")

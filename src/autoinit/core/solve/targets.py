@@ -44,7 +44,7 @@ class Targets:
         for one in self.additions if check or options.residual == "depth" else ():
             self._share(one)
         if check or options.tables == "scaled":
-            self._shares.update((index, (share, ())) for index, share in looked_up(graph, feeding))
+            self._shares.update((index, (share, ())) for index, share in looked_up(graph, feeding, self.tied))
         if options.residual == "zero":
             self.zeros = {k for one in self.additions for k in (*one.norms, *(end.node for end in one.ends))}
 
