@@ -205,12 +205,9 @@ class Propagation(Operands):
         if not (self._doubt or self.retrace.follows(node)) or self.weights_of(node):
             return None
         found, spec = self.retrace.outputs(node), spec_of(node.op)
-        if found is not None and not self._doubt and (spec.moves or spec.joins):
-            return found  # the same entries: nothing to add to what was said of them
-        if found is not None:
-            why = self._doubt or "follows from samples"
-            self.note(node, "simulated", f"{why}: {SINCE_THE_WEIGHTS}")
-        elif self._doubt:
+        if found is not None and (self._doubt or not (spec.moves or spec.joins)):  # of the same entries all is said
+            self.note(node, "simulated", f"{self._doubt or 'follows from samples'}: {SINCE_THE_WEIGHTS}")
+        elif found is None and self._doubt:
             self.note(node, "warning", f"{self._doubt}, and the ops before it cannot be run on samples: a rough number")
         return found
 

@@ -65,7 +65,9 @@ def marked(custom: CustomRules, unbound: Callable[[Any], Any]) -> Iterator[None]
             stack.enter_context(_context(marks))
         stack.enter_context(patched_functions(custom, marks, _Marks.mark))
         for cls in _calling(custom):
-            stack.callback(_patched(cls, custom, marks))
+            called, put_back = _exchanged(cls, custom, marks)
+            stack.callback(put_back)  # first: an interrupt may come at any line
+            type.__setattr__(cls, "__call__", called)
         yield
 
 
@@ -125,8 +127,8 @@ def _definition(cls: type) -> Any:
     return next((vars(c)["__call__"] for c in cls.__mro__ if "__call__" in vars(c)), None)
 
 
-def _patched(cls: type, custom: CustomRules, marks: _Marks) -> Callable[[], None]:
-    """Exchange `__call__` of a class; returns what puts it back."""
+def _exchanged(cls: type, custom: CustomRules, marks: _Marks) -> tuple[Callable[..., Any], Callable[[], None]]:
+    """What takes the place of `__call__` of a class, and what puts that back."""
     original, is_own = _definition(cls), "__call__" in vars(cls)
 
     def called(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -143,11 +145,10 @@ def _patched(cls: type, custom: CustomRules, marks: _Marks) -> Callable[[], None
     def put_back() -> None:
         if is_own:
             type.__setattr__(cls, "__call__", original)
-        else:
+        elif "__call__" in vars(cls):
             type.__delattr__(cls, "__call__")
 
-    type.__setattr__(cls, "__call__", called)
-    return put_back
+    return called, put_back
 
 
 # --- the primitive: it gives the outputs ------------------------------------------------------------------------------
